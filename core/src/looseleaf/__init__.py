@@ -1,0 +1,111 @@
+"""looseleaf: plain Markdown memory for agents, with memory slots, embedders and rankers as plugins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._run import in_thread
+    from .errors import (
+        ConfigError,
+        LooseleafError,
+        NotConfigured,
+        PluginError,
+        ProviderError,
+        ReadRefused,
+        StageError,
+        StoreError,
+        TextTooLong,
+    )
+    from .hookspecs import hookimpl
+    from .notebook import Notebook, open_notebook
+    from .protocols import Blocking, Calibrated, Clock, Embedder, MemorySlot, Named, Postprocessor, Ranker, Scripted
+    from .reading import read_page
+    from .settings import AgentSettings, Settings, load_settings
+    from .types import (
+        FileStatus,
+        FoundHit,
+        Hit,
+        Limits,
+        Note,
+        Page,
+        Progress,
+        Query,
+        Retrieval,
+        SearchResult,
+        Status,
+        SyncReport,
+        Vectors,
+    )
+    from .workspace import Layout
+
+_HOMES = {
+    "_run": "in_thread",
+    "errors": "ConfigError LooseleafError NotConfigured PluginError ProviderError ReadRefused StageError StoreError TextTooLong",
+    "hookspecs": "hookimpl",
+    "notebook": "Notebook open_notebook",
+    "protocols": "Blocking Calibrated Clock Embedder MemorySlot Named Postprocessor Ranker Scripted",
+    "settings": "AgentSettings Settings load_settings",
+    "reading": "read_page",
+    "types": "FileStatus FoundHit Hit Limits Note Page Progress Query Retrieval SearchResult Status SyncReport Vectors",
+    "workspace": "Layout",
+}
+_MODULE_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
+
+__all__ = [
+    "AgentSettings",
+    "Blocking",
+    "Calibrated",
+    "Clock",
+    "ConfigError",
+    "Embedder",
+    "FileStatus",
+    "FoundHit",
+    "Hit",
+    "Layout",
+    "Limits",
+    "LooseleafError",
+    "MemorySlot",
+    "Named",
+    "NotConfigured",
+    "Note",
+    "Notebook",
+    "Page",
+    "PluginError",
+    "Postprocessor",
+    "Progress",
+    "ProviderError",
+    "Query",
+    "Ranker",
+    "ReadRefused",
+    "Retrieval",
+    "Scripted",
+    "SearchResult",
+    "Settings",
+    "StageError",
+    "Status",
+    "StoreError",
+    "SyncReport",
+    "TextTooLong",
+    "Vectors",
+    "__version__",
+    "hookimpl",
+    "in_thread",
+    "load_settings",
+    "open_notebook",
+    "read_page",
+]
+
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name's module when it is first used, so that a plugin that needs one marker loads one module."""
+    module = _MODULE_OF.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f".{module}", __name__), name)
+    globals()[name] = value
+    return value

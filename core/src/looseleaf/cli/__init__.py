@@ -1,0 +1,62 @@
+"""The command line: one file a command, each loaded when it is called."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+from .. import __version__
+from ._errors import shown_errors
+
+_COMMANDS = {
+    "search": "Find notes by meaning and by word.",
+    "get": "Print lines of a memory file.",
+    "index": "Bring the index up to date.",
+    "status": "Show what is indexed, and how.",
+    "plugins": "List what is installed and why it is used or not.",
+    "config": "Show, check and explain the settings.",
+    "completion": "Print the completion script for a shell.",
+}
+
+
+class _Commands(click.Group):
+    """Loads a command's module when it is needed, and knows the nearest name to a misspelt one."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = import_module(f".{cmd_name}", __name__).command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], _COMMANDS, n=1)
+            if near:
+                error.message = f"There is no command {args[0]!r}. Did you mean {near[0]!r}?"
+            else:
+                error.message = f"There is no command {args[0]!r}. To search, type: looseleaf search {args[0]!r}"
+            raise
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, "-V", "--version", prog_name="looseleaf")
+def cli() -> None:
+    """Plain Markdown memory for agents: searched by meaning and by word, in your language, with no key."""
+
+
+def main() -> None:
+    """Run the command line."""
+    sys.exit(shown_errors(cli))

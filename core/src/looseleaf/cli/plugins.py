@@ -1,0 +1,72 @@
+"""`looseleaf plugins`: list what is installed and why it is used or not."""
+
+from __future__ import annotations
+
+import traceback
+
+import click
+
+from ._common import common_options, load
+from ._output import print_json, print_notes, print_table
+
+
+@click.command("plugins", help=__doc__)
+@click.option("--traceback", "with_trace", is_flag=True, help="Show where a broken plugin failed.")
+@common_options
+def command(with_trace: bool, agent: str | None, workspace: str | None, config: str | None, as_json: bool) -> int:
+    """Load the selected plugins and show the state of all. Exits with 1 if a selected one cannot be used."""
+    from .._catalog import scan
+    from .._plugins import Plugins
+    from ..errors import PluginError
+    from ..notebook import open_notebook, slot_name, stage_names
+    from ..types import Note
+
+    _, settings = load(config, agent, workspace)
+    catalog = scan()
+    plugins = Plugins(catalog, settings)
+    notes: list[Note] = []
+    trace = ""
+    embedder = settings.search.provider
+    failed = False
+    try:
+        notebook = open_notebook(settings, catalog=catalog)
+        notes += [note for note in notebook.notes if note.code != "memory-off"]
+        embedder = notebook.embedder_name or embedder
+        failed = any(note.code in ("provider-failed", "ranker-missing", "stage-missing") for note in notes)
+    except PluginError as error:
+        notes.append(Note("broken", str(error)))
+        trace = "".join(traceback.format_exception(error.__cause__)) if error.__cause__ else ""
+        failed = True
+    slot = slot_name(settings)
+    selected = {
+        "memory": {slot} if slot else set(),
+        "embedder": {embedder} if slot else set(),
+        "ranker": {settings.search.query.ranker} if slot else set(),
+        "postprocessor": set(stage_names(settings)) if slot else set(),
+        "extension": set(settings.plugins.extensions),
+    }
+    states = plugins.states(selected)
+    broken = {note.text for note in notes if note.code == "broken"}
+    if as_json:
+        rows = [
+            {
+                "kind": item.entry.kind, "name": item.entry.name, "distribution": item.entry.distribution,
+                "version": item.entry.version, "value": item.entry.value, "state": item.state, "reason": item.reason,
+            }
+            for item in states
+        ]  # fmt: skip
+        diagnostics = [{"code": note.code, "text": note.text, **({"traceback": trace} if trace and with_trace else {})} for note in notes]
+        print_json({"slot": slot or "none", "plugins": rows, "diagnostics": diagnostics})
+        return int(failed)
+    print_table(
+        ["kind", "name", "state", "reason", "from"],
+        [[item.entry.kind, item.entry.name, item.state, item.reason, f"{item.entry.distribution} {item.entry.version}"] for item in states],
+    )
+    if slot is None:
+        print("memory slot: none (memory is off)")
+    print_notes(notes)
+    if trace and with_trace:
+        click.echo(trace, err=True)
+    elif broken and trace:
+        click.echo("looseleaf plugins --traceback shows where it failed", err=True)
+    return int(failed)

@@ -1,0 +1,208 @@
+"""Open a workspace's memory once, then search, read and sync it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from ._catalog import Catalog, cached_scan
+from ._plugins import Plugins, first_embedder
+from .errors import NotConfigured, PluginError, ReadRefused
+from .pipeline import Pipeline, by_evidence, clamp
+from .present import present
+from .protocols import Embedder, MemorySlot
+from .session import is_private
+from .settings import AgentSettings
+from .types import Note, Page, ProgressCallback, Query, SearchResult, Status, SyncReport
+
+if TYPE_CHECKING:
+    from typing import Self
+
+#: The order of `provider: auto`; the first that is installed and configured is taken. ollama never by itself.
+AUTO = ("local", "openai", "gemini", "voyage", "mistral", "bundled")
+OFF = Note("memory-off", 'memory is off: plugins.slots.memory is "none". Set it to "memory-core" to turn it on.')
+
+
+@dataclass(frozen=True, slots=True)
+class Notebook:
+    """The memory of one agent, open.
+
+    Attributes:
+        settings: What it was opened with.
+        slot: The memory slot, or None when memory is off.
+        pipeline: How its hits are ranked.
+        plugins: Where its parts came from.
+        notes: What went wrong while it was opened.
+    """
+
+    settings: AgentSettings
+    slot: MemorySlot | None
+    pipeline: Pipeline | None
+    plugins: Plugins
+    embedder_name: str = ""
+    notes: tuple[Note, ...] = ()
+
+    async def search(
+        self,
+        text: str,
+        *,
+        limit: int | None = None,
+        min_score: float | None = None,
+        session_key: str | None = None,
+        explain: bool = False,
+    ) -> SearchResult:
+        """Return what the notes hold on `text`. An empty answer says why in its notes; nothing missing is an exception."""
+        if self.slot is None or self.pipeline is None:
+            return SearchResult(notes=self.notes or (OFF,))
+        backend = self.settings.plugins.slots.memory
+        if not text.strip():
+            return SearchResult(notes=(Note("empty-query", "the query is empty: give it a word or a question"),), backend=backend)
+        options = self.settings.search.query
+        wanted = max(1, options.max_results if limit is None else limit)
+        query = Query(
+            text,
+            limit=wanted,
+            min_score=options.min_score if min_score is None else min_score,
+            now=self.settings.now(),
+            candidates=min(200, max(1, wanted * options.hybrid.candidate_multiplier)),
+            sources=self.settings.search.sources,
+            private=is_private(session_key),
+        )
+        found = await self.slot.retrieve(query)
+        ranked = self.pipeline.run(found.lists, query, explain=explain)
+        shown = tuple(present(hit, found.terms) for hit in clamp(ranked.hits))
+        notes = [*self.notes, *found.notes, *ranked.notes]
+        if not shown and not any(note.code == "no-files" for note in notes):
+            candidates = any(found.lists.values())
+            reason = f"nothing came near enough (minScore {query.min_score:g})" if candidates else "no note holds these words"
+            notes.append(Note("no-match", f"no matches: {reason}"))
+        return SearchResult(shown, tuple(notes), backend, found.mode, found.provider, found.model, ranked.traces)
+
+    async def read(self, path: str, start: int = 1, lines: int | None = None, *, session_key: str | None = None) -> Page:
+        """Return part of a memory file.
+
+        Raises:
+            ReadRefused: `path` is not a memory file, or not one for this session, or memory is off.
+        """
+        if self.slot is None:
+            raise ReadRefused(path, "memory is off")
+        if not is_private(session_key) and path.strip().rpartition("/")[2].lower() == "memory.md":
+            raise ReadRefused(path, "curated memory is not shown in groups and channels")
+        return await self.slot.read(path, start, lines)
+
+    async def sync(
+        self, *, force: bool = False, progress: ProgressCallback | None = None, budget_s: float | None = None
+    ) -> SyncReport:
+        """Bring the index up to date; `force` rebuilds it."""
+        if self.slot is None:
+            return SyncReport(notes=self.notes or (OFF,))
+        report = await self.slot.sync(force=force, progress=progress, budget_s=budget_s)
+        return replace(report, notes=(*self.notes, *report.notes))
+
+    async def status(self) -> Status:
+        """Return the state of the memory."""
+        if self.slot is None:
+            return Status("none", notes=self.notes or (OFF,))
+        status = await self.slot.status()
+        return replace(status, notes=(*self.notes, *status.notes))
+
+    async def aclose(self) -> None:
+        """Close the slot; a second call does nothing."""
+        if self.slot is not None:
+            await self.slot.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.aclose()
+
+
+def open_notebook(
+    settings: AgentSettings, *, catalog: Catalog | None = None, environ: Mapping[str, str] | None = None, strict: bool | None = None
+) -> Notebook:
+    """Open the memory that `settings` describe: the only moment in which plugins are loaded and hooks are called.
+
+    Args:
+        settings: Of one agent.
+        catalog: What is installed; None looks.
+        environ: Where providers look up keys; None is the process's own environment.
+        strict: Whether a broken stage raises; None follows `plugins.strict`.
+
+    Raises:
+        PluginError: the selected memory slot is missing, claimed twice or broken.
+    """
+    environ = os.environ if environ is None else environ
+    installed = catalog or cached_scan(settings.state_dir / "cache" / "plugins.json")
+    plugins = Plugins(installed, settings)
+    name = slot_name(settings)
+    if not settings.search.enabled:
+        off = Note("memory-off", "memory search is off: agents.defaults.memorySearch.enabled is false")
+        return Notebook(settings, None, None, plugins, notes=(off,))
+    if name is None:
+        return Notebook(settings, None, None, plugins, notes=(OFF,))
+    if reason := plugins.blocked("memory", name):
+        off = Note("memory-off", f"memory is off: the slot's plugin {name!r} is {reason}")
+        return Notebook(settings, None, None, plugins, notes=(off,))
+    embedder, provider, notes = _embedder(plugins, settings, environ)
+    slot = plugins.memory(name, embedder)
+    pipeline = _pipeline(plugins, settings, notes, strict=settings.plugins.strict if strict is None else strict)
+    return Notebook(settings, slot, pipeline, plugins, provider, tuple(notes))
+
+
+def slot_name(settings: AgentSettings) -> str | None:
+    """Return the memory slot that config selects, or None for `none`. `memory.backend: qmd` under memory-core is memory-qmd."""
+    name = settings.plugins.slots.memory.strip()
+    if name.lower() == "none":
+        return None
+    if name == "memory-core" and settings.memory.backend == "qmd":
+        return "memory-qmd"
+    return name
+
+
+def stage_names(settings: AgentSettings) -> tuple[str, ...]:
+    """Return the post-processors in their order: `query.stages`, else those whose flag is set."""
+    query = settings.search.query
+    if query.stages is not None:
+        return query.stages
+    flags = (("temporal-decay", query.hybrid.temporal_decay.enabled), ("mmr", query.hybrid.mmr.enabled))
+    return tuple(name for name, enabled in flags if enabled)
+
+
+def _embedder(plugins: Plugins, settings: AgentSettings, environ: Mapping[str, str]) -> tuple[Embedder | None, str, list[Note]]:
+    provider = settings.search.provider
+    if provider == "none":
+        return None, "", []
+    if provider == "auto":
+        embedder, reasons = first_embedder(plugins, AUTO, environ)
+        if embedder is None:
+            text = "searching by words only: " + ("; ".join(reasons) or "no embedding provider is installed")
+            return None, "", [Note("no-provider", text)]
+        return embedder, getattr(embedder, "provider", "auto"), []
+    try:
+        return plugins.embedder(provider, environ), provider, []
+    except PluginError as error:
+        remedy = "" if isinstance(error, NotConfigured) else " Set agents.defaults.memorySearch.provider to auto or none to be rid of it."
+        return None, "", [Note("provider-failed", f"searching by words only: {error}{remedy}")]
+
+
+def _pipeline(plugins: Plugins, settings: AgentSettings, notes: list[Note], *, strict: bool) -> Pipeline:
+    stages = []
+    for stage in stage_names(settings):
+        try:
+            stages.append((stage, plugins.postprocessor(stage)))
+        except PluginError as error:
+            if strict:
+                raise
+            notes.append(Note("stage-missing", f"searching without the stage {stage!r}: {error}"))
+    name = settings.search.query.ranker
+    try:
+        return Pipeline(plugins.ranker(name), tuple(stages), name, strict)
+    except PluginError as error:
+        if strict:
+            raise
+        notes.append(Note("ranker-missing", f"hits are ranked by their evidence alone: {error}"))
+        return Pipeline(by_evidence, tuple(stages), "evidence", strict)

@@ -1,0 +1,102 @@
+"""Show a hit: a window of its text around the best match, with the lines of that window, a citation, and a budget."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from .types import FoundHit, Hit
+
+SNIPPET_CHARS = 700
+_WORD = r"\w\u0300-\u036f\u0900-\u0963\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
+
+
+@lru_cache(maxsize=64)
+def _pattern(terms: tuple[str, ...]) -> re.Pattern[str] | None:
+    """Return what marks `terms` in a text: whole words for those written with spaces, also when their endings differ."""
+    parts: list[str] = []
+    for term in terms:
+        if not term.strip():
+            continue
+        if re.search("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7ff]", term):
+            parts.append(re.escape(term))
+            continue
+        loose = r"[\W_]+".join(re.escape(part) for part in re.split(r"[\W_]+", term) if part) if not term.isalnum() else re.escape(term)
+        stem = re.escape(term[: max(4, len(term) - 2)]) if term.isascii() and term.isalpha() and len(term) > 4 else loose
+        tail = "[a-z]{0,4}" if stem != loose else ""
+        parts.append(rf"(?<![{_WORD}]){stem or re.escape(term)}{tail}(?![{_WORD}])")
+    return re.compile("|".join(sorted(parts, key=len, reverse=True)), re.IGNORECASE) if parts else None
+
+
+def present(hit: Hit, terms: tuple[str, ...] = (), *, chars: int = SNIPPET_CHARS) -> FoundHit:
+    """Return `hit` with a snippet of at most `chars` characters, whole lines where they fit, and where `terms` stand in it."""
+    text = hit.text.rstrip()
+    pattern = _pattern(terms)
+    spots = [(match.start(), match.end(), match[0].casefold()) for match in pattern.finditer(text)] if pattern else []
+    begin, end = _window(text, spots, chars)
+    snippet = text[begin:end]
+    start = hit.start + text.count("\n", 0, begin)
+    last = start + snippet.count("\n")
+    marks = tuple((first - begin, stop - begin) for first, stop, _ in spots if begin <= first and stop <= end)
+    return FoundHit(hit, snippet, start, last, marks, cite(hit.path, start, last))
+
+
+def cite(path: str, start: int, end: int) -> str:
+    """Return `path#L5`, or `path#L5-L9` for several lines."""
+    return f"{path}#L{start}" if start == end else f"{path}#L{start}-L{end}"
+
+
+def _window(text: str, spots: Sequence[tuple[int, int, str]], chars: int) -> tuple[int, int]:
+    first = len(text) - len(text.lstrip("\r\n"))
+    if len(text) - first <= chars:
+        return first, len(text)
+    begin, end = _densest(spots, chars) if spots else (first, first)
+    spare = chars - (end - begin)
+    begin = max(first, begin - spare // 3)
+    end = min(len(text), begin + chars)
+    begin = max(first, end - chars)
+    # Whole lines read better: drop a part of a line at either side where the matches leave room for that.
+    low = spots[0][0] if spots else first
+    inner = [spot for spot in spots if begin <= spot[0] and spot[1] <= end]
+    if inner:
+        low = inner[0][0]
+    after = text.find("\n", begin, low) + 1 if begin > first and text[begin - 1] != "\n" else begin
+    begin = after or begin
+    high = max((spot[1] for spot in inner), default=begin + 1)
+    if end < len(text) and text[end] != "\n":
+        before = text.rfind("\n", high, end)
+        end = before if before > begin else end
+    return begin, end
+
+
+def _densest(spots: Sequence[tuple[int, int, str]], chars: int) -> tuple[int, int]:
+    """Return the stretch of at most `chars` characters with the most different words, the first of equals."""
+    best, best_worth = (spots[0][0], min(spots[0][1], spots[0][0] + chars)), 0
+    for index, (begin, _, _) in enumerate(spots):
+        words: set[str] = set()
+        end = begin
+        for _, stop, word in spots[index:]:
+            if stop - begin > chars:
+                break
+            words.add(word)
+            end = stop
+        if len(words) > best_worth:
+            best, best_worth = (begin, end), len(words)
+        if index > 100:
+            break
+    return best
+
+
+def within_budget(texts: Sequence[tuple[str, str]], budget: int) -> list[str]:
+    """Return bodies with their footers, as many as fit into `budget` characters; the last one's body is cut, never a footer."""
+    out: list[str] = []
+    for body, footer in texts:
+        tail = f"\n\n{footer}" if footer else ""
+        room = budget - len(tail)
+        if room <= 0 or (len(body) > room and room < 40):
+            break
+        whole = body if len(body) <= room else body[: room - 1].rstrip() + "…"
+        out.append(whole + tail)
+        budget -= len(whole) + len(tail)
+    return out

@@ -1,0 +1,121 @@
+"""What plugins hand over: structural types, no base classes. Capabilities are small extra protocols."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+
+from .types import Hit, Limits, Page, ProgressCallback, Purpose, Query, Retrieval, Status, SyncReport
+
+if TYPE_CHECKING:
+    from .types import Vectors
+
+#: The moment it is now, with the user's time zone.
+Clock: TypeAlias = Callable[[], datetime]
+#: Lists of hits by retriever, to one list of their union, best first, scores in [0, 1]. Pure.
+Ranker: TypeAlias = Callable[[Mapping[str, Sequence[Hit]], Query], list[Hit]]
+#: Ranked hits to ranked hits: it may reorder, lower scores and drop, never add or raise. Pure.
+Postprocessor: TypeAlias = Callable[[Sequence[Hit], Query], list[Hit]]
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Turns texts into vectors.
+
+    Attributes:
+        fingerprint: Provider, model, endpoint, dimensions, prefixes: a change means other vectors. Never a key.
+        limits: What a request may hold.
+    """
+
+    @property
+    def fingerprint(self) -> str: ...
+
+    @property
+    def limits(self) -> Limits: ...
+
+    async def embed(self, texts: Sequence[str], purpose: Purpose) -> Vectors:
+        """Return one row a text, in order; `[]` gives shape (0, dimensions).
+
+        Raises:
+            TextTooLong: one of the texts is over the model's limit.
+            ProviderError: anything else went wrong.
+        """
+        ...
+
+    async def aclose(self) -> None: ...
+
+
+@runtime_checkable
+class Calibrated(Protocol):
+    """An embedder that knows its own scale.
+
+    Attributes:
+        levels: The cosine of unrelated texts and of texts that answer each other, mapped to 0 and 1 for `minScore`.
+    """
+
+    @property
+    def levels(self) -> tuple[float, float]: ...
+
+
+@runtime_checkable
+class Scripted(Protocol):
+    """An embedder that knows which writing systems it was trained on, by their names in Unicode (`LATIN`, `CJK` …)."""
+
+    @property
+    def scripts(self) -> frozenset[str]: ...
+
+
+@runtime_checkable
+class Named(Protocol):
+    """An embedder that tells people what it is.
+
+    Attributes:
+        provider: The name config uses.
+        model: The model's name.
+    """
+
+    @property
+    def provider(self) -> str: ...
+
+    @property
+    def model(self) -> str: ...
+
+
+@runtime_checkable
+class Blocking(Protocol):
+    """A slot or embedder that awaits nothing but `in_thread`: a command may use it without an event loop.
+
+    Attributes:
+        blocking: Always true.
+    """
+
+    @property
+    def blocking(self) -> bool: ...
+
+
+@runtime_checkable
+class MemorySlot(Protocol):
+    """A memory: finds, reads and keeps up with the notes of one workspace."""
+
+    async def retrieve(self, query: Query) -> Retrieval:
+        """Return candidates by retriever, unfused. Missing signals are notes, never exceptions."""
+        ...
+
+    async def read(self, path: str, start: int = 1, lines: int | None = None) -> Page:
+        """Return part of a file.
+
+        Raises:
+            ReadRefused: `path` is not a memory file.
+        """
+        ...
+
+    async def sync(
+        self, *, force: bool = False, progress: ProgressCallback | None = None, budget_s: float | None = None
+    ) -> SyncReport:
+        """Bring the index up to date; `force` rebuilds it. After `budget_s` seconds what is left stays pending."""
+        ...
+
+    async def status(self) -> Status: ...
+
+    async def aclose(self) -> None: ...

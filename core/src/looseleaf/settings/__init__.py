@@ -1,0 +1,10 @@
+"""Settings: where they come from, what they mean for one agent, and how a plugin checks its own part."""
+
+from __future__ import annotations
+
+from ._agent import AgentSettings
+from ._load import Settings, load_settings, parse
+from ._secrets import resolve_secret
+from .surface import MemorySearch
+
+__all__ = ["AgentSettings", "MemorySearch", "Settings", "load_settings", "parse", "resolve_secret"]

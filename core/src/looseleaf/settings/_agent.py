@@ -1,0 +1,45 @@
+"""What the settings mean for one agent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, tzinfo
+from pathlib import Path
+from typing import Any
+
+from .surface import Compaction, ContextLimits, Memory, MemorySearch, Models, Plugins
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSettings:
+    """The settings of one agent, merged: its own entry over the defaults over the built-in values.
+
+    Attributes:
+        agent: The agent's id.
+        workspace: Absolute path of its notes.
+        state_dir: Absolute path where looseleaf keeps what can be rebuilt.
+        database: Absolute path of the index.
+        timezone: The user's time zone; None is the machine's own.
+    """
+
+    agent: str
+    workspace: Path
+    state_dir: Path
+    database: Path
+    search: MemorySearch = field(default_factory=MemorySearch)
+    memory: Memory = field(default_factory=Memory)
+    plugins: Plugins = field(default_factory=Plugins)
+    models: Models = field(default_factory=Models)
+    compaction: Compaction = field(default_factory=Compaction)
+    context_limits: ContextLimits = field(default_factory=ContextLimits)
+    timezone: tzinfo | None = None
+
+    def plugin(self, name: str) -> Mapping[str, Any]:
+        """Return `plugins.entries.<name>.config`, which `parse` checks against a class of the plugin's own."""
+        entry = self.plugins.entries.get(name)
+        return entry.config if entry else {}
+
+    def now(self) -> datetime:
+        """Return the moment it is, in the user's time zone."""
+        return datetime.now(self.timezone) if self.timezone else datetime.now().astimezone()

@@ -1,0 +1,270 @@
+"""What flows through a search: plain frozen values, no behaviour. Lines are 1-based inclusive, scores are in [0, 1]."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    #: Embeddings, shape (n, dimensions), float32.
+    Vectors: TypeAlias = npt.NDArray[np.float32]
+
+Purpose: TypeAlias = Literal["query", "document"]
+Mode: TypeAlias = Literal["hybrid", "keyword", "vector", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One question.
+
+    Attributes:
+        text: What was asked, as it was asked.
+        limit: Most hits to return, at least 1.
+        min_score: Evidence a hit must have, in [0, 1]; see `pipeline.evidence`.
+        now: The moment of asking, in the user's time zone.
+        candidates: How many hits each retriever should offer.
+        sources: Which kinds of files to look in: `memory`, `sessions`.
+        private: Whether MEMORY.md may be searched: false in groups and channels.
+    """
+
+    text: str
+    limit: int = 6
+    min_score: float = 0.35
+    now: datetime = field(default_factory=lambda: datetime.now().astimezone())
+    candidates: int = 24
+    sources: tuple[str, ...] = ("memory",)
+    private: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A chunk that may answer the query.
+
+    Attributes:
+        id: Stable within its slot.
+        path: As `memory_get` takes it, with `/`.
+        start: First line of `text`.
+        end: Last line of `text`.
+        text: The whole chunk, an exact substring of the file.
+        score: In a list that goes into a ranker, that retriever's own score, higher is better; afterwards in [0, 1].
+        signals: Raw measures that rankers may use. Known names: `bm25` (at least 0), `coverage`, `matched`, `exact`,
+            `cosine` ([-1, 1]) and `similarity` (cosine calibrated to [0, 1]).
+        source: `memory` or `sessions`.
+        heading: Headings above the chunk, outermost first, joined with ` > `.
+        day: The day the text is about, or None for notes that do not age.
+    """
+
+    id: str
+    path: str
+    start: int
+    end: int
+    text: str
+    score: float = 0.0
+    signals: Mapping[str, float] = field(default_factory=dict)
+    source: str = "memory"
+    heading: str = ""
+    day: date | None = None
+
+
+class Note(NamedTuple):
+    """Something the reader of a result should know: a short code for programs, a sentence for people."""
+
+    code: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """What a memory slot found: one list of hits for each way of looking, unfused.
+
+    Attributes:
+        lists: By retriever, such as `keyword` and `vector`; the order within a list carries no meaning.
+        notes: What went wrong or is missing.
+        mode: Which ways of looking took part.
+        provider: Name of the embedding provider that took part, or an empty string.
+        model: Its model.
+        terms: Words of the query as they may be marked in a snippet.
+    """
+
+    lists: Mapping[str, Sequence[Hit]]
+    notes: tuple[Note, ...] = ()
+    mode: Mode = "none"
+    provider: str = ""
+    model: str = ""
+    terms: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Part of one memory file.
+
+    Attributes:
+        path: As it was asked for, workspace-relative with `/`.
+        text: The lines, without the final line break.
+        start: First line of `text`.
+        lines: How many lines `text` holds.
+        truncated: Whether there is more.
+        next_start: Where to go on reading, or None.
+        status: `ok`, `not_found`, `empty` (a file of 0 bytes) or `past_end`.
+    """
+
+    path: str
+    text: str = ""
+    start: int = 1
+    lines: int = 0
+    truncated: bool = False
+    next_start: int | None = None
+    status: Literal["ok", "not_found", "empty", "past_end"] = "ok"
+
+
+class Progress(NamedTuple):
+    """How far a sync is: `done` of `total` in a stage (`scan`, `index`, `embed`)."""
+
+    stage: str
+    done: int
+    total: int
+
+
+ProgressCallback: TypeAlias = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, slots=True)
+class SyncReport:
+    """What one sync did.
+
+    Attributes:
+        files: Files under the roots.
+        indexed: Files read and cut anew.
+        removed: Files that are gone.
+        skipped: Files left out on purpose, each with its reason in the ledger.
+        failed: Files that could not be read.
+        chunks: Chunks in the index.
+        embedded: Texts sent to the embedder.
+        pending: Chunks that have no vector yet.
+        notes: What the user should know.
+    """
+
+    files: int = 0
+    indexed: int = 0
+    removed: int = 0
+    skipped: int = 0
+    failed: int = 0
+    chunks: int = 0
+    embedded: int = 0
+    pending: int = 0
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FileStatus:
+    """One file of the ledger: `state` is `indexed`, `skipped`, `failed` or `pending`; `reason` says why."""
+
+    path: str
+    state: str
+    reason: str = ""
+    source: str = "memory"
+    chunks: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The state of a slot.
+
+    Attributes:
+        backend: The slot's name.
+        files: Files indexed.
+        chunks: Chunks indexed.
+        pending: Chunks without a vector.
+        dirty: Whether the files on disk differ from the index.
+        details: What else the slot has to tell; every value can be written as JSON.
+        ledger: Every file under the roots.
+        notes: What the user should know, with what to do.
+    """
+
+    backend: str
+    files: int = 0
+    chunks: int = 0
+    pending: int = 0
+    dirty: bool = False
+    details: Mapping[str, object] = field(default_factory=dict)
+    ledger: tuple[FileStatus, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What an embedder takes.
+
+    Attributes:
+        texts: Texts a request.
+        tokens: Estimated tokens a text.
+        request_tokens: Estimated tokens a request.
+        requests_a_minute: Requests a minute; 0 is no limit.
+    """
+
+    texts: int = 64
+    tokens: int = 8192
+    request_tokens: int = 100_000
+    requests_a_minute: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FoundHit:
+    """A hit as it is shown.
+
+    Attributes:
+        hit: The hit, with its final score.
+        snippet: A window of its text around the best match.
+        start: First line of the snippet.
+        end: Last line of the snippet.
+        marks: Where matched words stand in the snippet, as (begin, end) offsets in order.
+        citation: `path#L5` or `path#L5-L9`.
+    """
+
+    hit: Hit
+    snippet: str
+    start: int
+    end: int
+    marks: tuple[tuple[int, int], ...] = ()
+    citation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one stage did to one candidate: its score afterwards, or why it was dropped."""
+
+    stage: str
+    score: float | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """One candidate's way through the pipeline."""
+
+    hit: Hit
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """The answer to a query.
+
+    Attributes:
+        hits: Best first; shown scores never rise down the list, unless MMR reordered it.
+        notes: Why there are no more hits, what is missing, what to do.
+        explain: Every candidate with its raw signals and what each stage did to it; empty unless asked for.
+    """
+
+    hits: tuple[FoundHit, ...] = ()
+    notes: tuple[Note, ...] = ()
+    backend: str = ""
+    mode: Mode = "none"
+    provider: str = ""
+    model: str = ""
+    explain: tuple[Trace, ...] = ()

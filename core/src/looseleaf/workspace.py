@@ -1,0 +1,199 @@
+"""The Markdown layout of a workspace: which files count, the day a note is about, and which notes do not age."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import NamedTuple
+
+#: Folders that are never walked or watched: other programs' files. Hidden folders (VCS, `.venv`, caches) are left out too.
+IGNORED_FOLDERS = frozenset(["__pycache__", "bower_components", "node_modules", "site-packages", "venv"])
+CURATED = ("MEMORY.md", "memory.md")
+_DATED = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?!\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A file or folder that is indexed.
+
+    Attributes:
+        path: Absolute path.
+        pattern: Glob of the files that count below a folder, matched against the path relative to it.
+        is_file: Whether it is one file.
+    """
+
+    path: str
+    pattern: str = "**/*.md"
+    is_file: bool = False
+
+    def takes(self, relative: str) -> bool:
+        """Tell whether the file at `relative` (with `/`) below this root counts."""
+        return matches(relative, self.pattern)
+
+
+class Found(NamedTuple):
+    """A file below a root, with what `stat` says of it: sizes in bytes, times in nanoseconds."""
+
+    path: str
+    absolute: str
+    size: int
+    mtime_ns: int
+    device: int
+    inode: int
+
+
+class Skipped(NamedTuple):
+    """A file or folder that is left out, and why."""
+
+    path: str
+    reason: str
+
+
+def matches(path: str, pattern: str) -> bool:
+    """Tell whether `path` fits the glob `pattern`, where `**/` stands for any folders, also none."""
+    if pattern in ("**/*.md", "*.md") and (pattern[0:2] == "**" or "/" not in path):
+        return path.endswith(".md")
+    return _glob(pattern).fullmatch(path) is not None
+
+
+def _glob(pattern: str) -> re.Pattern[str]:
+    out = []
+    for part in re.split(r"(\*\*/|\*\*|\*|\?)", pattern):
+        out.append({"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}.get(part, re.escape(part)))
+    return re.compile("".join(out))
+
+
+class Layout:
+    """What belongs to one workspace.
+
+    Args:
+        workspace: Absolute path of the workspace.
+        extra_paths: More files and folders, absolute or relative to the workspace, `~` allowed, each with its pattern.
+        exclude: Globs of shown paths that are left out.
+        evergreen: Globs of shown paths that do not age.
+    """
+
+    def __init__(
+        self,
+        workspace: Path,
+        extra_paths: Iterable[tuple[str, str]] = (),
+        exclude: Iterable[str] = (),
+        evergreen: Iterable[str] = (),
+    ) -> None:
+        self.workspace = Path(os.path.abspath(workspace))
+        self._exclude = tuple(exclude)
+        self._evergreen = tuple(evergreen)
+        self.extra: list[Root] = []
+        for path, pattern in extra_paths:
+            # An extra path is the user's own word: a link there is followed once, below it none is.
+            full = os.path.realpath(self.workspace / os.path.expanduser(path.strip()))
+            self.extra.append(Root(full, pattern, is_file=not os.path.isdir(full)))
+
+    def curated(self) -> Root | None:
+        """Return the file of curated memory: MEMORY.md, else memory.md."""
+        for name in CURATED:
+            path = self.workspace / name
+            # On a disk that ignores case either name opens the file: the name that stands in the folder counts.
+            if path.is_file() and name in os.listdir(self.workspace):
+                return Root(str(path), is_file=True)
+        return None
+
+    def roots(self) -> list[Root]:
+        """Return the roots in the order in which they claim files."""
+        curated = self.curated()
+        return [*([curated] if curated else []), Root(str(self.workspace / "memory")), *self.extra]
+
+    def shown(self, absolute: str) -> str:
+        """Return the path of a file as people and `memory_get` see it: relative to the workspace, with `/`."""
+        try:
+            return os.path.relpath(absolute, self.workspace).replace(os.sep, "/")
+        except ValueError:  # another drive
+            return absolute.replace(os.sep, "/")
+
+    def walk(self) -> Iterator[Found | Skipped]:
+        """Yield every file that counts, once, and every link or unreadable folder that was met."""
+        seen: set[tuple[int, int]] = set()
+        for root in self.roots():
+            for item in self._walk_root(root):
+                if isinstance(item, Found):
+                    if (item.device, item.inode) in seen:
+                        continue
+                    seen.add((item.device, item.inode))
+                    if any(matches(item.path, glob) for glob in self._exclude):
+                        item = Skipped(item.path, "excluded by excludePaths")
+                yield item
+
+    def _walk_root(self, root: Root) -> Iterator[Found | Skipped]:
+        shown = self.shown(root.path)
+        if os.path.islink(root.path):
+            yield Skipped(shown, "it is a symbolic link; list its target under extraPaths to include it")
+        elif root.is_file:
+            yield from self._one_file(root, shown)
+        elif os.path.isdir(root.path):
+            yield from self._walk_folder(root, root.path, shown)
+
+    def _one_file(self, root: Root, shown: str) -> Iterator[Found | Skipped]:
+        try:
+            info = os.stat(root.path)
+        except OSError as error:
+            yield Skipped(shown, f"it cannot be read: {error.strerror}")
+            return
+        yield Found(shown, root.path, info.st_size, info.st_mtime_ns, info.st_dev, info.st_ino)
+
+    def _walk_folder(self, root: Root, folder: str, shown: str) -> Iterator[Found | Skipped]:
+        pending = [(folder, shown, "")]
+        while pending:
+            folder, shown, inside = pending.pop()
+            try:
+                with os.scandir(folder) as entries:
+                    listed = sorted(entries, key=lambda entry: entry.name)
+            except OSError as error:
+                yield Skipped(shown, f"the folder cannot be read: {error.strerror}")
+                continue
+            folders = []
+            for entry in listed:
+                name = entry.name
+                relative = inside + name
+                if entry.is_symlink():
+                    if name.endswith(".md") or os.path.isdir(entry.path):
+                        yield Skipped(f"{shown}/{name}", "it is a symbolic link; list its target under extraPaths to include it")
+                elif entry.is_dir(follow_symlinks=False):
+                    if name[0] == "." or name in IGNORED_FOLDERS:
+                        yield Skipped(f"{shown}/{name}", "folders of this name, and hidden ones, are ignored")
+                    else:
+                        folders.append((entry.path, f"{shown}/{name}", f"{relative}/"))
+                elif not root.takes(relative):
+                    continue
+                elif name[0] == ".":
+                    yield Skipped(f"{shown}/{name}", "hidden files are ignored")
+                elif entry.is_file(follow_symlinks=False):
+                    try:
+                        info = entry.stat(follow_symlinks=False)
+                    except OSError:
+                        continue  # it vanished since the folder was listed
+                    yield Found(f"{shown}/{name}", entry.path, info.st_size, info.st_mtime_ns, info.st_dev, info.st_ino)
+            pending += reversed(folders)
+
+    def day_of(self, path: str) -> date | None:
+        """Return the day that the note at `path` is about, or None if it does not age.
+
+        Dated is any file below `memory/` (whatever its case) whose name starts with a valid `YYYY-MM-DD`.
+        """
+        if not path[:7].lower() == "memory/":
+            return None
+        match = _DATED.match(path.rpartition("/")[2])
+        if not match or any(fnmatch(path, glob) for glob in self._evergreen):
+            return None
+        try:
+            return date(int(match[1]), int(match[2]), int(match[3]))
+        except ValueError:
+            return None
+
+    def is_curated(self, path: str) -> bool:
+        """Tell whether `path` is the curated memory, which groups and channels never see."""
+        return path.lower() == "memory.md"

@@ -1,0 +1,1 @@
+"""Embedders that memory-core brings."""

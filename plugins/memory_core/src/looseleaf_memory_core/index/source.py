@@ -1,0 +1,88 @@
+"""Read a note from disk for indexing, and chunks of it for answering."""
+
+from __future__ import annotations
+
+import os
+from hashlib import blake2b
+
+_BOM = b"\xef\xbb\xbf"
+
+
+class NotText(Exception):
+    """A file is not UTF-8 text."""
+
+
+def digest(data: bytes) -> bytes:
+    """Return the 16 bytes that identify `data`."""
+    return blake2b(data, digest_size=16).digest()
+
+
+def read_note(path: str) -> tuple[str, bytes]:
+    """Return the text of the file at `path` and its digest. Bytes that are not UTF-8 are kept as lone surrogates.
+
+    Raises:
+        NotText: the file holds something else.
+        OSError: it cannot be read.
+    """
+    with open(path, "rb", buffering=0) as file:
+        data = file.readall()
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise NotText("it is UTF-16; save it as UTF-8")
+    if b"\x00" in data[:8192]:
+        raise NotText("it holds NUL bytes, so it is no text")
+    return data.decode("utf-8", "surrogateescape"), digest(data)
+
+
+def encode(text: str) -> bytes:
+    """Return the bytes of the file that `text` was read from."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+class Reader:
+    """Reads chunks from the files they were cut from, and notices when a file has changed since."""
+
+    def __init__(self) -> None:
+        self._handles: dict[str, tuple[int, bool]] = {}
+
+    def chunk(self, path: str, begin: int, size: int, file_size: int, mtime_ns: int, expected: bytes) -> tuple[str, int | None] | None:
+        """Return the text of a chunk, and its first line if the file has changed since; None if the chunk is no longer there.
+
+        A file whose size or time differs from the index still answers with what is unchanged in it, so that a note that is
+        being appended to is never missing.
+        """
+        handle, fresh = self._open(path, file_size, mtime_ns)
+        if handle < 0:
+            return None
+        data = _read_at(handle, size, begin)
+        if fresh:
+            return data.decode("utf-8", "replace"), None
+        if digest(data) != expected:
+            return None
+        return data.decode("utf-8", "replace"), 1 + _read_at(handle, begin, 0).count(b"\n")
+
+    def close(self) -> None:
+        """Close the files."""
+        for handle, _ in self._handles.values():
+            if handle >= 0:
+                os.close(handle)
+        self._handles.clear()
+
+    def _open(self, path: str, size: int, mtime_ns: int) -> tuple[int, bool]:
+        known = self._handles.get(path)
+        if known is None:
+            try:
+                flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+                handle = os.open(path, flags)
+                info = os.fstat(handle)
+                known = (handle, info.st_size == size and info.st_mtime_ns == mtime_ns)
+            except OSError:
+                known = (-1, False)
+            self._handles[path] = known
+        return known
+
+
+def _read_at(handle: int, size: int, begin: int) -> bytes:
+    if hasattr(os, "pread"):
+        return os.pread(handle, size, begin)
+    os.lseek(handle, begin, os.SEEK_SET)
+    return os.read(handle, size)

@@ -1,0 +1,141 @@
+"""The memory-core slot: puts the index, the searcher and the embedder of one workspace together."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from threading import Lock
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from looseleaf import (
+    AgentSettings,
+    Clock,
+    Embedder,
+    Layout,
+    LooseleafError,
+    Note,
+    Page,
+    ProviderError,
+    Query,
+    Retrieval,
+    Status,
+    SyncReport,
+    in_thread,
+    read_page,
+)
+from looseleaf.types import ProgressCallback
+
+from .search import Searcher
+from .store.database import connect
+
+if TYPE_CHECKING:
+    from looseleaf import Vectors
+
+_QUERY_VECTORS = 256
+
+
+class CoreSlot:
+    """The notes of one workspace in one SQLite file."""
+
+    def __init__(self, settings: AgentSettings, embedder: Embedder | None, clock: Clock) -> None:
+        self._settings = settings
+        self._embedder = embedder
+        self._clock = clock
+        search = settings.search
+        self._layout = Layout(settings.workspace, search.extra_roots(), search.exclude_paths, search.evergreen_paths)
+        self._path: Path = settings.database
+        self._searcher: Searcher | None = None
+        self._searching = Lock()  # one connection, one thread at a time
+        self._query_vectors: OrderedDict[str, Vectors] = OrderedDict()
+        self.blocking = embedder is None or bool(getattr(embedder, "blocking", False))
+
+    async def retrieve(self, query: Query) -> Retrieval:
+        """Return keyword and vector candidates. A failing embedder is a note."""
+        notes: list[Note] = []
+        vector = None
+        embedder = self._embedder
+        if embedder is not None and await in_thread(self._has_vectors):
+            try:
+                vector = await self._query_vector(embedder, query.text)
+            except (ProviderError, LooseleafError) as error:
+                notes.append(Note("provider-failed", f"searched by words only: {error}"))
+        found = await in_thread(self._search, query, vector)
+        named = (getattr(embedder, "provider", ""), getattr(embedder, "model", "")) if vector is not None else ("", "")
+        return replace(found, notes=(*notes, *found.notes), provider=named[0], model=named[1])
+
+    async def read(self, path: str, start: int = 1, lines: int | None = None) -> Page:
+        """Return part of a memory file."""
+        limit = self._settings.context_limits.memory_get_max_chars
+        return await in_thread(read_page, self._layout, path, start, lines, chars=limit)
+
+    async def sync(
+        self, *, force: bool = False, progress: ProgressCallback | None = None, budget_s: float | None = None
+    ) -> SyncReport:
+        """Index words, then vectors; one process at a time."""
+        from .index.embed import VectorWriter
+        from .index.lock import index_lock
+        from .index.sync import WordIndexer, with_vectors
+        from .store.schema import live_generation
+
+        begun = monotonic()
+        with ExitStack() as stack:
+            await in_thread(lambda: stack.enter_context(index_lock(self._path)))
+            db = await in_thread(connect, self._path)
+            stack.callback(db.close)
+            chunking = self._settings.search.chunking
+            indexer = WordIndexer(db, self._layout, chunking.tokens, chunking.overlap)
+            report = await in_thread(indexer.run, force=force, progress=progress)
+            live = live_generation(db)
+            if self._embedder is None or live is None:
+                return report
+            left = None if budget_s is None else max(0.0, budget_s - (monotonic() - begun))
+            writer = VectorWriter(db, self._embedder, live[0])
+            return with_vectors(report, *await writer.run(budget_s=left, progress=progress))
+
+    async def status(self) -> Status:
+        """Return what the index holds and how it differs from the files."""
+        from .status import core_status
+
+        return await in_thread(core_status, self._path, self._settings, self._layout, self._embedder)
+
+    async def aclose(self) -> None:
+        """Close the index and the embedder."""
+        with self._searching:
+            if self._searcher is not None:
+                self._searcher.close()
+                self._searcher = None
+        if self._embedder is not None:
+            await self._embedder.aclose()
+
+    def _open(self) -> Searcher:
+        if self._searcher is None:
+            fingerprint = self._embedder.fingerprint if self._embedder else ""
+            levels = getattr(self._embedder, "levels", (0.0, 1.0))
+            self._searcher = Searcher(self._path, self._layout, self._settings.search, fingerprint, levels)
+        return self._searcher
+
+    def _has_vectors(self) -> bool:
+        with self._searching:
+            return self._open().has_vectors()
+
+    def _search(self, query: Query, vector: Vectors | None) -> Retrieval:
+        with self._searching:
+            return self._open().search(query, vector)
+
+    async def _query_vector(self, embedder: Embedder, text: str) -> Vectors | None:
+        known = self._query_vectors.get(text)
+        if known is not None:
+            self._query_vectors.move_to_end(text)
+            return known
+        from .store.vectors import checked
+
+        vectors, faults = checked(await embedder.embed([text], "query"), None)
+        if len(vectors) != 1 or faults[0]:
+            raise ProviderError(f"the embedder gave no usable vector for the query: {faults[0] if faults else 'none at all'}")
+        if len(self._query_vectors) >= _QUERY_VECTORS:
+            self._query_vectors.popitem(last=False)
+        self._query_vectors[text] = vectors[0]
+        return vectors[0]

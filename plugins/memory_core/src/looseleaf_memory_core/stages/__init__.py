@@ -1,0 +1,1 @@
+"""Ranking stages: pure functions from hits to hits."""

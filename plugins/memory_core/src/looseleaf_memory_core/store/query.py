@@ -1,0 +1,66 @@
+"""Read a query as words and quoted phrases: what FTS5 is asked, and nothing of its syntax.
+
+`AND`, `NOT`, `*`, `:` and the rest are words or punctuation here, so any string is a query.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ..text import is_unspaced, tokens
+from .stopwords import stop_words
+
+_QUOTED = re.compile(r'["“”„«»「」『』]([^"“”„«»「」『』]+)["“”„«»「」『』]')
+_IDENTIFIER = re.compile(r"[^\W\d_]\d|\d[^\W\d_]|\w[_./:@#\\=]+\w|[a-z0-9][A-Z]|^--?\w|^[#@]\w")
+_EDGES = re.compile(r"^[\W_]+|[\W_]+$")
+_MOST_TERMS = 64  # a pasted page is a query too: its first words will do
+
+Term = tuple[str, ...]  # adjacent tokens; one for a plain word
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedQuery:
+    """What a query asks for.
+
+    Attributes:
+        terms: Words to look for, each once, without stop words unless there is nothing else. A compound such as
+            `sqlite-vec` is one term of several adjacent tokens.
+        exact: Phrases and identifiers of which a hit outranks every similarity: quoted phrases, else identifiers and the
+            whole query when it is several words.
+        marks: The words as they are written, to be marked in a snippet.
+    """
+
+    terms: tuple[Term, ...]
+    exact: tuple[Term, ...]
+    marks: tuple[str, ...] = ()
+
+
+def parse_query(text: str) -> ParsedQuery:
+    """Return the terms of `text`. Never raises: a query without a word has no terms."""
+    quoted = [phrase for found in _QUOTED.findall(text) if (phrase := tuple(tokens(found)))]
+    units = [(unit, tuple(tokens(unit))) for unit in text.split()]
+    words: list[Term] = []
+    written: dict[Term, str] = {}
+    for unit, found in units:
+        if len(found) > 1 and is_unspaced(unit):
+            words += [(token,) for token in found]
+            written.update(((token,), token) for token in found)
+        elif found:
+            words.append(found)
+            written[found] = _EDGES.sub("", unit)
+    stops = stop_words(words)
+    terms = [term for term in words if not stops.issuperset(term)] or words
+    exact = quoted
+    if not quoted:
+        exact = [found for unit, found in units if found and _IDENTIFIER.search(unit)]
+        whole = tuple(token for _, found in units for token in found)
+        if len(whole) > 1:
+            exact.append(whole)
+    kept = tuple(dict.fromkeys(terms))[:_MOST_TERMS]
+    return ParsedQuery(kept, tuple(dict.fromkeys(exact))[:_MOST_TERMS], tuple(written[term] for term in kept))
+
+
+def match(*terms: Term, joined: str = "OR") -> str:
+    """Return the FTS5 expression for `terms`. Tokens hold neither quotes nor operators, so none can be injected."""
+    return f" {joined} ".join(f'"{" ".join(term)}"' for term in terms)

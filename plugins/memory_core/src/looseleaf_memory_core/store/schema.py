@@ -1,0 +1,113 @@
+"""The tables. A generation has its own files, chunks and words; embeddings are shared by all, keyed by text."""
+
+from __future__ import annotations
+
+import apsw
+
+from .keyword import Keywords
+
+#: Raised when a table changes; an index of another version is dropped and built again.
+VERSION = 1
+
+_SHARED = """
+CREATE TABLE IF NOT EXISTS generation(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  fingerprint TEXT NOT NULL,      -- chunking, text normalisation and scope that everything in it was made with
+  live INTEGER NOT NULL DEFAULT 0 -- 1: it answers; 0: it is being built
+);
+CREATE TABLE IF NOT EXISTS space(
+  id INTEGER PRIMARY KEY,
+  fingerprint TEXT NOT NULL UNIQUE, -- the embedder's
+  dimensions INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS embedding(
+  id INTEGER PRIMARY KEY,
+  space INTEGER NOT NULL,
+  hash BLOB NOT NULL,   -- of the text
+  vector BLOB NOT NULL  -- float32, little-endian, unit length
+);
+CREATE UNIQUE INDEX IF NOT EXISTS embedding_text ON embedding(space, hash);
+CREATE TABLE IF NOT EXISTS sketch(
+  embedding INTEGER PRIMARY KEY,
+  bits BLOB NOT NULL -- the vector's signs
+);
+CREATE TABLE IF NOT EXISTS refused(
+  space INTEGER NOT NULL,
+  hash BLOB NOT NULL,
+  reason TEXT NOT NULL, -- why this text has no vector and is not asked for again
+  PRIMARY KEY(space, hash)
+) WITHOUT ROWID;
+"""
+_GENERATION = """
+CREATE TABLE file_{0}(
+  id INTEGER PRIMARY KEY,
+  path TEXT NOT NULL,
+  source TEXT NOT NULL DEFAULT 'memory',
+  state TEXT NOT NULL,           -- indexed, skipped, failed
+  reason TEXT NOT NULL DEFAULT '',
+  size INTEGER NOT NULL DEFAULT 0,
+  mtime_ns INTEGER NOT NULL DEFAULT 0,
+  hash BLOB NOT NULL DEFAULT x'',
+  absolute TEXT NOT NULL DEFAULT '',
+  UNIQUE(source, path)
+);
+CREATE TABLE chunk_{0}(
+  id INTEGER PRIMARY KEY,
+  file INTEGER NOT NULL,
+  start INTEGER NOT NULL,   -- first line, 1-based
+  end INTEGER NOT NULL,     -- last line, inclusive
+  begin INTEGER NOT NULL,   -- offset in the file, bytes
+  size INTEGER NOT NULL,    -- length, bytes
+  hash BLOB NOT NULL,       -- of the text
+  heading TEXT NOT NULL
+);
+CREATE INDEX chunk_{0}_file ON chunk_{0}(file);
+CREATE INDEX chunk_{0}_hash ON chunk_{0}(hash);
+"""
+
+
+def ensure(db: apsw.Connection, *, writable: bool) -> None:
+    """Make the shared tables; drop everything first if another version made them."""
+    version = db.execute("PRAGMA user_version").get
+    if version == VERSION or not writable:
+        return
+    if version:
+        names = [name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL%'")]
+        names += [name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")]
+        for name in names:
+            db.execute(f'DROP TABLE IF EXISTS "{name}"')
+    with db:
+        db.execute(_SHARED)
+        db.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def create_generation(db: apsw.Connection, fingerprint: str) -> int:
+    """Make the tables of a new generation and return its number."""
+    with db:
+        db.execute("INSERT INTO generation(fingerprint) VALUES(?)", (fingerprint,))
+        number = db.last_insert_rowid()
+        db.execute(_GENERATION.format(number))
+        Keywords.create(db, f"words_{number}")
+    return number
+
+
+def drop_generation(db: apsw.Connection, number: int) -> None:
+    """Delete a generation; the embeddings stay."""
+    with db:
+        for table in (f"words_{number}_vocab", f"words_{number}", f"chunk_{number}", f"file_{number}"):
+            db.execute(f"DROP TABLE IF EXISTS {table}")
+        db.execute("DELETE FROM generation WHERE id = ?", (number,))
+
+
+def live_generation(db: apsw.Connection) -> tuple[int, str] | None:
+    """Return the number and fingerprint of the generation that answers."""
+    row = db.execute("SELECT id, fingerprint FROM generation WHERE live = 1").fetchone()
+    return (row[0], row[1]) if row else None
+
+
+def make_live(db: apsw.Connection, number: int) -> None:
+    """Let `number` answer from now on, in one transaction, and drop the others."""
+    with db:
+        db.execute("UPDATE generation SET live = (id = ?)", (number,))
+    for (other,) in list(db.execute("SELECT id FROM generation WHERE id <> ?", (number,))):
+        drop_generation(db, other)

@@ -1,0 +1,149 @@
+"""Nearest chunks by cosine, on two paths that give the same hits: sqlite-vec's functions in SQL, and NumPy in memory.
+
+Vectors are one table of float32 blobs, unit length. Both paths read that table, so nothing has to be kept in step with it: there
+is no second index to repair, no limit on k, and a filter is an ordinary WHERE. SQL scans the table, which is right for a process
+that asks once; NumPy holds up to 20,000 vectors whole, and beyond that their signs, with exact rescoring of the best.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import apsw
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Vector = npt.NDArray[np.float32]
+
+#: Up to this many vectors are held whole; beyond, only their signs.
+WHOLE = 20_000
+# At least this many of the nearest by sign are rescored: recall 1.0 at 100,000 and at a million vectors, see docs/quality.md.
+_RESCORED, _RESCORED_SHARE = 200, 1000
+
+
+class SqlNearest:
+    """Nearest chunks by a scan with `vec_distance_cosine`; needs sqlite-vec in the connection."""
+
+    def __init__(self, db: apsw.Connection, generation: int, space: int) -> None:
+        self._db = db
+        self._space = space
+        self._sql = (
+            f"SELECT chunk.id, 1 - vec_distance_cosine(embedding.vector, ?) AS cosine FROM embedding "
+            f"JOIN chunk_{generation} AS chunk ON chunk.hash = embedding.hash WHERE embedding.space = ? "
+            "ORDER BY cosine DESC, chunk.id LIMIT ?"
+        )
+
+    def nearest(self, vector: Vector, limit: int) -> list[tuple[int, float]]:
+        """Return the `limit` chunks nearest to `vector` with their cosines, best first."""
+        return list(self._db.execute(self._sql, (vector.tobytes(), self._space, limit)))
+
+
+class MemoryNearest:
+    """Nearest chunks by NumPy, over what one space held when this was made."""
+
+    def __init__(self, db: apsw.Connection, generation: int, space: int, dimensions: int) -> None:
+        import numpy as np
+
+        self._db = db
+        join = f"JOIN chunk_{generation} AS chunk ON chunk.hash = embedding.hash WHERE embedding.space = ?"
+        count = int(db.execute(f"SELECT count(*) FROM embedding {join}", (space,)).get)
+        self._whole = count <= WHOLE
+        if self._whole:
+            rows = list(db.execute(f"SELECT chunk.id, embedding.id, embedding.vector FROM embedding {join}", (space,)))
+        else:
+            signs = f"JOIN sketch ON sketch.embedding = embedding.id {join}"
+            rows = list(db.execute(f"SELECT chunk.id, embedding.id, sketch.bits FROM embedding {signs}", (space,)))
+        self._chunks = np.fromiter((row[0] for row in rows), np.int64, len(rows))
+        self._embeddings = np.fromiter((row[1] for row in rows), np.int64, len(rows))
+        data = b"".join(row[2] for row in rows)
+        if self._whole:
+            self._vectors = np.frombuffer(data, np.float32).reshape(len(rows), dimensions)
+        else:  # one row for each 64 dimensions: the sums run along memory
+            words = np.frombuffer(data, np.uint64).reshape(len(rows), -1)
+            self._signs = np.ascontiguousarray(words.T)
+
+    def nearest(self, vector: Vector, limit: int) -> list[tuple[int, float]]:
+        """Return the `limit` chunks nearest to `vector` with their cosines, best first."""
+        import numpy as np
+
+        if not len(self._chunks):
+            return []
+        if self._whole:
+            places, cosines = np.arange(len(self._chunks)), np.vecdot(self._vectors, vector)
+            if len(cosines) > limit:
+                places = np.argpartition(cosines, -limit)[-limit:]
+                cosines = cosines[places]
+        else:
+            places = self._likely(vector, max(_RESCORED, len(self._chunks) // _RESCORED_SHARE, 2 * limit))
+            cosines = self._rescored(places, vector)
+        order = np.lexsort((self._chunks[places], -cosines))[:limit]
+        return list(zip(self._chunks[places][order].tolist(), cosines[order].tolist(), strict=True))
+
+    def _likely(self, vector: Vector, count: int) -> npt.NDArray[np.intp]:
+        import numpy as np
+
+        wanted = np.frombuffer(sign_bits(vector[None])[0], np.uint64)
+        distance = np.bitwise_count(self._signs[0] ^ wanted[0]).astype(np.uint16)
+        for word in range(1, len(wanted)):
+            distance += np.bitwise_count(self._signs[word] ^ wanted[word])
+        return np.argpartition(distance, count)[:count] if len(distance) > count else np.arange(len(distance))
+
+    def _rescored(self, places: npt.NDArray[np.intp], vector: Vector) -> npt.NDArray[np.float32]:
+        import numpy as np
+
+        wanted = self._embeddings[places]
+        listed = json.dumps(sorted(set(wanted.tolist())))
+        rows = list(self._db.execute("SELECT id, vector FROM embedding WHERE id IN (SELECT value FROM json_each(?))", (listed,)))
+        matrix = np.frombuffer(b"".join(row[1] for row in rows), np.float32).reshape(len(rows), -1)
+        ids = np.fromiter((row[0] for row in rows), np.int64, len(rows))
+        return np.vecdot(matrix, vector)[np.searchsorted(ids, wanted)]
+
+
+def cosines(db: apsw.Connection, generation: int, space: int, vector: Vector, chunks: Iterable[int]) -> dict[int, float]:
+    """Return the cosine of each of `chunks` that has a vector."""
+    import numpy as np
+
+    rows = list(
+        db.execute(
+            f"SELECT chunk.id, embedding.vector FROM chunk_{generation} AS chunk JOIN embedding ON embedding.space = ? "
+            "AND embedding.hash = chunk.hash WHERE chunk.id IN (SELECT value FROM json_each(?))",
+            (space, json.dumps(list(chunks))),
+        )
+    )
+    if not rows:
+        return {}
+    matrix = np.frombuffer(b"".join(row[1] for row in rows), np.float32).reshape(len(rows), -1)
+    return dict(zip((row[0] for row in rows), np.vecdot(matrix, vector).tolist(), strict=True))
+
+
+def sign_bits(vectors: Vector) -> list[bytes]:
+    """Return the signs of each row as bits, padded to whole 64-bit words."""
+    import numpy as np
+
+    packed = np.packbits(vectors > 0, axis=1, bitorder="little")
+    padding = -packed.shape[1] % 8
+    return [row.tobytes() for row in np.pad(packed, ((0, 0), (0, padding)))]
+
+
+def checked(vectors: Vector, dimensions: int | None) -> tuple[Vector, list[str]]:
+    """Return `vectors` at unit length, and for each row why it cannot be stored, or an empty string.
+
+    Zero, non-finite and wrong-size vectors are refused here, at the border, so that no search ever meets one.
+    """
+    import numpy as np
+
+    rows = np.ascontiguousarray(vectors, dtype="<f4")
+    if rows.ndim != 2 or (dimensions and rows.shape[1] != dimensions):
+        reason = f"the vectors have the shape {rows.shape}, not (n, {dimensions or 'dimensions'})"
+        return np.zeros((len(rows), dimensions or 0), np.float32), [reason] * len(rows)
+    with np.errstate(all="ignore"):
+        lengths = np.linalg.norm(rows.astype(np.float64), axis=1)
+        finite = np.isfinite(rows).all(axis=1)
+        unit = (rows / np.where(lengths > 0, lengths, 1)[:, None]).astype(np.float32)
+    faults = ["" if fine and length > 1e-12 else "the vector is zero" if fine else "the vector holds NaN or infinity"
+              for fine, length in zip(finite, lengths, strict=True)]  # fmt: skip
+    return unit, faults
