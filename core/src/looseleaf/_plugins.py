@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import pluggy
 
@@ -15,8 +15,6 @@ from ._catalog import Catalog, Entry
 from .errors import NotConfigured, PluginError
 from .protocols import Clock, Embedder, MemorySlot, Postprocessor, Ranker
 from .settings import AgentSettings
-
-T = TypeVar("T")
 
 _EXPECTED: dict[str, tuple[str, ...]] = {
     "memory": ("retrieve", "read", "sync", "status", "aclose"),
@@ -49,30 +47,33 @@ class Plugins:
     def memory(self, name: str, embedder: Embedder | None) -> MemorySlot:
         """Return the memory slot `name`."""
         settings = self.settings
-        return self._make(
+        made: MemorySlot = self._make(
             "memory",
             name,
-            cast("type[MemorySlot]", MemorySlot),
             settings=settings,
             workspace=settings.workspace,
             state_dir=settings.state_dir,
             embedder=embedder,
             clock=settings.now,
         )
+        return made
 
     def embedder(self, name: str, environ: Mapping[str, str] | None = None) -> Embedder:
         """Return the embedder `name`."""
         environ = os.environ if environ is None else environ
-        return self._make("embedder", name, cast("type[Embedder]", Embedder), settings=self.settings, environ=environ)
+        made: Embedder = self._make("embedder", name, settings=self.settings, environ=environ)
+        return made
 
     def ranker(self, name: str) -> Ranker:
         """Return the ranker `name`."""
-        return cast(Ranker, self._make("ranker", name, Callable, settings=self.settings))
+        made: Ranker = self._make("ranker", name, settings=self.settings)
+        return made
 
     def postprocessor(self, name: str) -> Postprocessor:
         """Return the post-processor `name`."""
         clock: Clock = self.settings.now
-        return cast(Postprocessor, self._make("postprocessor", name, Callable, settings=self.settings, clock=clock))
+        made: Postprocessor = self._make("postprocessor", name, settings=self.settings, clock=clock)
+        return made
 
     def blocked(self, kind: str, name: str) -> str:
         """Return why config forbids `name`, or an empty string. Deny and `enabled: false` beat every selection."""
@@ -113,11 +114,15 @@ class Plugins:
             return "off", "memory slot disabled"
         (slot,) = chosen
         allow = self.settings.plugins.allow
-        if allow and name not in allow and not {entry.distribution for entry in self.catalog.claims(kind, name)} & {*allow, *_BUNDLED}:
+        if (
+            allow
+            and name not in allow
+            and not {entry.distribution for entry in self.catalog.claims(kind, name)} & {*allow, *_BUNDLED}
+        ):
             return "off", "not in allowlist"
         return "off", f'memory slot set to "{slot}"'
 
-    def _make(self, kind: str, name: str, expected: Any, **arguments: object) -> Any:
+    def _make(self, kind: str, name: str, **arguments: object) -> Any:
         entry = self._entry(kind, name)
         plugin = self._load(entry)
         others = [known for key, known in self._loaded.items() if known is not plugin and known not in self._wrappers()]
@@ -149,7 +154,9 @@ class Plugins:
             near = get_close_matches(name, names, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
             listed = ", ".join(names) if names else "none"
-            text = f"no {_title(kind)} called {name!r} is installed.{hint} Installed: {listed} (entry-point group looseleaf.{kind})."
+            text = (
+                f"no {_title(kind)} called {name!r} is installed.{hint} Installed: {listed} (entry-point group looseleaf.{kind})."
+            )
             raise PluginError(text, kind=kind, name=name)
         if len(claims) > 1:
             both = " and ".join(entry.origin for entry in claims)
@@ -193,7 +200,9 @@ class Plugins:
         return plugin
 
 
-def first_embedder(plugins: Plugins, names: tuple[str, ...], environ: Mapping[str, str] | None = None) -> tuple[Embedder | None, list[str]]:
+def first_embedder(
+    plugins: Plugins, names: tuple[str, ...], environ: Mapping[str, str] | None = None
+) -> tuple[Embedder | None, list[str]]:
     """Return the first of `names` that is installed and configured, and why those before it are not."""
     reasons: list[str] = []
     for name in names:

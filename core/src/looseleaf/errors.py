@@ -1,14 +1,14 @@
 """Everything that looseleaf raises on purpose. Catch `LooseleafError` to catch all of it.
 
-    LooseleafError
-    ├── ConfigError          the settings are wrong; holds every problem found, not just the first
-    ├── PluginError          a plugin is missing, broken, or gave back something that is not what its hook promises
-    │   └── NotConfigured    it is in order but lacks a key, a model or a program; `auto` goes on to the next
-    ├── ProviderError        an embedding provider refused or failed; says whether trying again can help
-    │   └── TextTooLong      one text is over the model's limit; cut it and try again
-    ├── ReadRefused          `memory_get` was asked for something that is not a memory file
-    ├── StoreError           the index cannot be opened, read or written
-    └── StageError           a ranker or post-processor broke its contract (raised in strict mode only)
+LooseleafError
+├── ConfigError          the settings are wrong; holds every problem found, not just the first
+├── PluginError          a plugin is missing, broken, or gave back something that is not what its hook promises
+│   └── NotConfigured    it is in order but lacks a key, a model or a program; `auto` goes on to the next
+├── ProviderError        an embedding provider refused or failed; says whether trying again can help
+│   └── TextTooLong      one text is over the model's limit; cut it and try again
+├── ReadRefused          `memory_get` was asked for something that is not a memory file
+├── StoreError           the index cannot be opened, read or written
+└── StageError           a ranker or post-processor broke its contract (raised in strict mode only)
 """
 
 from __future__ import annotations

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from ._catalog import Catalog, cached_scan
 from ._plugins import Plugins, first_embedder
+from ._run import in_thread, run
 from .errors import NotConfigured, PluginError, ReadRefused
-from .pipeline import Pipeline, by_evidence, clamp
+from .pipeline import Pipeline, Ranking, by_evidence, clamp
 from .present import present
-from .protocols import Embedder, MemorySlot
+from .protocols import Embedder, Loading, MemorySlot
 from .session import is_private
 from .settings import AgentSettings
-from .types import Note, Page, ProgressCallback, Query, SearchResult, Status, SyncReport
+from .types import Hit, Note, Page, ProgressCallback, Query, SearchResult, Status, SyncReport
 
 if TYPE_CHECKING:
     from typing import Self
@@ -55,6 +56,14 @@ class Notebook:
         explain: bool = False,
     ) -> SearchResult:
         """Return what the notes hold on `text`. An empty answer says why in its notes; nothing missing is an exception."""
+        search = self._search(text, limit, min_score, session_key, explain)
+        if getattr(self.slot, "blocking", False):  # nothing in it waits: one trip to a worker thread does it all
+            return await in_thread(run, search, inline=True)
+        return await search
+
+    async def _search(
+        self, text: str, limit: int | None, min_score: float | None, session_key: str | None, explain: bool
+    ) -> SearchResult:
         if self.slot is None or self.pipeline is None:
             return SearchResult(notes=self.notes or (OFF,))
         backend = self.settings.plugins.slots.memory
@@ -72,14 +81,37 @@ class Notebook:
             private=is_private(session_key),
         )
         found = await self.slot.retrieve(query)
-        ranked = self.pipeline.run(found.lists, query, explain=explain)
+        ranked = self.pipeline.rank(found.lists, query, explain=explain)
+        if isinstance(self.slot, Loading):
+            await self._load(self.slot, ranked, query.limit)
+        self.pipeline.finish(ranked, query)
         shown = tuple(present(hit, found.terms) for hit in clamp(ranked.hits))
         notes = [*self.notes, *found.notes, *ranked.notes]
         if not shown and not any(note.code == "no-files" for note in notes):
             candidates = any(found.lists.values())
             reason = f"nothing came near enough (minScore {query.min_score:g})" if candidates else "no note holds these words"
             notes.append(Note("no-match", f"no matches: {reason}"))
-        return SearchResult(shown, tuple(notes), backend, found.mode, found.provider, found.model, ranked.traces)
+        return SearchResult(shown, tuple(notes), backend, found.mode, found.provider, found.model, ranked.traces())
+
+    async def _load(self, slot: Loading, ranked: Ranking, limit: int) -> None:
+        """Read the text of the hits that need it: all for post-processors, else as many as are shown."""
+        every = ranked.hits
+        loaded: list[Hit] = []
+        step = len(every) if self.pipeline and self.pipeline.stages else limit
+        place = 0
+        while place < len(every) and (len(loaded) < limit or step > limit):
+            part = every[place : place + step]
+            loaded += await slot.load(part)
+            place += len(part)
+        gone = place - len(loaded)
+        ranked.record(
+            "load", [*loaded, *every[place:]], "its file has changed or gone since it was indexed", [hit.id for hit in every]
+        )
+        ranked.hits = [*loaded, *every[place:]]
+        if gone:
+            ranked.notes.append(
+                Note("stale", f"{gone} hits are left out: their files have changed or gone since they were indexed")
+            )
 
     async def read(self, path: str, start: int = 1, lines: int | None = None, *, session_key: str | None = None) -> Page:
         """Return part of a memory file.
@@ -185,7 +217,11 @@ def _embedder(plugins: Plugins, settings: AgentSettings, environ: Mapping[str, s
     try:
         return plugins.embedder(provider, environ), provider, []
     except PluginError as error:
-        remedy = "" if isinstance(error, NotConfigured) else " Set agents.defaults.memorySearch.provider to auto or none to be rid of it."
+        remedy = (
+            ""
+            if isinstance(error, NotConfigured)
+            else " Set agents.defaults.memorySearch.provider to auto or none to be rid of it."
+        )
         return None, "", [Note("provider-failed", f"searching by words only: {error}{remedy}")]
 
 

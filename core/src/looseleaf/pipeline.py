@@ -5,22 +5,37 @@ A stage that raises, invents or doubles hits, or gives a score that is no number
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from math import isfinite
-from typing import NamedTuple
 
 from .errors import StageError
 from .protocols import Postprocessor, Ranker
 from .types import Hit, Note, Query, Step, Trace
 
 
-class Ranked(NamedTuple):
-    """What a pipeline gives: the hits that are shown, what went wrong, and every candidate's way if it was asked for."""
+@dataclass(slots=True)
+class Ranking:
+    """A pipeline's work in progress: the hits so far, what went wrong, and every candidate's way if it was asked for."""
 
     hits: list[Hit]
-    notes: list[Note]
-    traces: tuple[Trace, ...]
+    notes: list[Note] = field(default_factory=list)
+    candidates: Mapping[str, Hit] = field(default_factory=dict)
+    steps: dict[str, list[Step]] = field(default_factory=dict)
+
+    def record(self, stage: str, kept: Sequence[Hit], reason: str, given: Iterable[str]) -> None:
+        """Note what `stage` made of the hits that it was `given`."""
+        if not self.steps:
+            return
+        scores = {hit.id: hit.score for hit in kept}
+        for key in given:
+            score = scores.get(key)
+            self.steps[key].append(Step(stage, score, "" if score is not None else reason))
+
+    def traces(self) -> tuple[Trace, ...]:
+        """Return every candidate's way."""
+        return tuple(Trace(self.candidates[key], tuple(taken)) for key, taken in self.steps.items())
 
 
 def total_order(hit: Hit) -> tuple[float, str, int, str]:
@@ -58,38 +73,44 @@ class Pipeline:
     name: str = "ranker"
     strict: bool = False
 
-    def run(self, lists: Mapping[str, Sequence[Hit]], query: Query, *, explain: bool = False) -> Ranked:
-        """Return at most `query.limit` hits, best first.
-
-        The ranker's list is cut after its last hit with evidence of at least `min_score`: a query that matches nothing
-        returns nothing, and no hit vanishes from above one that stays.
+    def run(self, lists: Mapping[str, Sequence[Hit]], query: Query, *, explain: bool = False) -> Ranking:
+        """Return at most `query.limit` hits, best first; for hits that come with their text.
 
         Raises:
             StageError: in strict mode, when a stage breaks its contract.
         """
-        notes: list[Note] = []
-        candidates = {hit.id: hit for hits in lists.values() for hit in hits}
-        steps: dict[str, list[Step]] = {key: [] for key in candidates} if explain else {}
-        hits = self._guarded(self.name, lambda: self.ranker(lists, query), candidates, notes)
-        if hits is None:
-            hits = by_evidence(lists, query)
-        hits.sort(key=total_order)
-        _record(steps, self.name, hits, "the ranker left it out")
-        kept = 1 + max((place for place, hit in enumerate(hits) if evidence(hit) >= query.min_score), default=-1)
-        _record(steps, "minScore", hits[:kept], f"evidence is below {query.min_score:g}", dropped=hits[kept:])
-        hits = hits[:kept]
-        for name, stage in self.stages:
-            before = hits
-            staged = self._guarded(name, lambda stage=stage, hits=hits: stage(hits, query), {hit.id: hit for hit in hits}, notes)  # type: ignore[misc]  # early binding
-            hits = before if staged is None else staged
-            _record(steps, name, hits, f"{name} left it out", dropped=before)
-        shown = hits[: query.limit]
-        _record(steps, "limit", shown, f"more than {query.limit} hits", dropped=hits[query.limit :])
-        return Ranked(shown, notes, tuple(Trace(candidates[key], tuple(taken)) for key, taken in steps.items()))
+        ranking = self.rank(lists, query, explain=explain)
+        self.finish(ranking, query)
+        return ranking
 
-    def _guarded(
-        self, name: str, run: Callable[[], list[Hit]], given: Mapping[str, Hit], notes: list[Note]
-    ) -> list[Hit] | None:
+    def rank(self, lists: Mapping[str, Sequence[Hit]], query: Query, *, explain: bool = False) -> Ranking:
+        """Fuse the lists and cut the result after its last hit with evidence of at least `min_score`.
+
+        So a query that matches nothing returns nothing, and no hit vanishes from above one that stays.
+        """
+        candidates = {hit.id: hit for hits in lists.values() for hit in hits}
+        ranking = Ranking([], candidates=candidates, steps={key: [] for key in candidates} if explain else {})
+        ranked = self._guarded(self.name, lambda: self.ranker(lists, query), candidates, ranking.notes)
+        hits = by_evidence(lists, query) if ranked is None else sorted(ranked, key=total_order)
+        ranking.record(self.name, hits, "the ranker left it out", candidates)
+        kept = 1 + max((place for place, hit in enumerate(hits) if evidence(hit) >= query.min_score), default=-1)
+        ranking.hits = hits[:kept]
+        ranking.record("minScore", ranking.hits, f"evidence is below {query.min_score:g}", [hit.id for hit in hits])
+        return ranking
+
+    def finish(self, ranking: Ranking, query: Query) -> None:
+        """Run the post-processors over `ranking` and keep the first `query.limit` hits."""
+        for name, stage in self.stages:
+            before = ranking.hits
+            given = {hit.id: hit for hit in before}
+            staged = self._guarded(name, partial(stage, before, query), given, ranking.notes)
+            ranking.hits = before if staged is None else staged
+            ranking.record(name, ranking.hits, f"{name} left it out", given)
+        every = ranking.hits
+        ranking.hits = every[: query.limit]
+        ranking.record("limit", ranking.hits, f"it comes after the first {query.limit} hits", [hit.id for hit in every])
+
+    def _guarded(self, name: str, run: Callable[[], list[Hit]], given: Mapping[str, Hit], notes: list[Note]) -> list[Hit] | None:
         try:
             hits = run()
             fault = _fault(hits, given)
@@ -109,12 +130,12 @@ class Pipeline:
 def by_evidence(lists: Mapping[str, Sequence[Hit]], query: Query) -> list[Hit]:
     """Rank by evidence alone: what is left when the configured ranker cannot be used."""
     union = {hit.id: hit for hits in lists.values() for hit in hits}
-    return sorted((replace(hit, score=min(1.0, max(0.0, evidence(hit)))) for hit in union.values()), key=total_order)
+    return sorted((hit.scored(min(1.0, max(0.0, evidence(hit)))) for hit in union.values()), key=total_order)
 
 
 def clamp(hits: Sequence[Hit]) -> list[Hit]:
     """Return `hits` with scores moved into [0, 1]."""
-    return [hit if 0 <= hit.score <= 1 else replace(hit, score=min(1.0, max(0.0, hit.score))) for hit in hits]
+    return [hit if 0 <= hit.score <= 1 else hit.scored(min(1.0, max(0.0, hit.score))) for hit in hits]
 
 
 def _fault(hits: object, given: Mapping[str, Hit]) -> str:
@@ -130,15 +151,3 @@ def _fault(hits: object, given: Mapping[str, Hit]) -> str:
             return f"it gave the hit {hit.id!r} the score {hit.score}"
         seen.add(hit.id)
     return ""
-
-
-def _record(steps: dict[str, list[Step]], stage: str, kept: Sequence[Hit], reason: str, dropped: Sequence[Hit] | None = None) -> None:
-    if not steps:
-        return
-    present = {hit.id for hit in kept}
-    for hit in kept:
-        steps[hit.id].append(Step(stage, hit.score))
-    gone = steps if dropped is None else {hit.id for hit in dropped}
-    for key in gone:
-        if key not in present:
-            steps[key].append(Step(stage, None, reason))

@@ -4,36 +4,56 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 
 from .types import FoundHit, Hit
 
 SNIPPET_CHARS = 700
-_WORD = r"\w\u0300-\u036f\u0900-\u0963\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7ff]")
+_PARTS = re.compile(r"[\W_]+")
 
 
-@lru_cache(maxsize=64)
-def _pattern(terms: tuple[str, ...]) -> re.Pattern[str] | None:
-    """Return what marks `terms` in a text: whole words for those written with spaces, also when their endings differ."""
-    parts: list[str] = []
+def _spots(text: str, terms: tuple[str, ...]) -> list[tuple[int, int, str]]:
+    """Return where `terms` stand in `text`, as (begin, end, term) in order.
+
+    Words are marked whole, also with another ending (`allergy` marks `allergic`); scripts without spaces as they stand.
+    """
+    folded = text.lower()
+    if len(folded) != len(text):  # İ and its like change their length
+        folded = text
+    spots: list[tuple[int, int, str]] = []
     for term in terms:
-        if not term.strip():
+        needle = term.lower()
+        if not needle:
             continue
-        if re.search("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7ff]", term):
-            parts.append(re.escape(term))
-            continue
-        loose = r"[\W_]+".join(re.escape(part) for part in re.split(r"[\W_]+", term) if part) if not term.isalnum() else re.escape(term)
-        stem = re.escape(term[: max(4, len(term) - 2)]) if term.isascii() and term.isalpha() and len(term) > 4 else loose
-        tail = "[a-z]{0,4}" if stem != loose else ""
-        parts.append(rf"(?<![{_WORD}]){stem or re.escape(term)}{tail}(?![{_WORD}])")
-    return re.compile("|".join(sorted(parts, key=len, reverse=True)), re.IGNORECASE) if parts else None
+        spaced = not _UNSPACED.search(needle)
+        if spaced and needle.isalpha() and needle.isascii() and len(needle) > 4:
+            needle = needle[: max(4, len(needle) - 2)]
+        at = folded.find(needle)
+        if at < 0 and spaced and not needle.isalnum():
+            spots += _spots(text, tuple(part for part in _PARTS.split(term) if part and part != term))
+        while at >= 0:
+            end = at + len(needle)
+            if spaced:
+                while end < len(text) and (text[end].isalnum() or text[end] == "_"):
+                    end += 1
+            longer = end - at - len(needle) > 4 and needle.isalpha()
+            if not spaced or not (longer or (at and text[at - 1].isalnum() and needle[0].isalnum())):
+                spots.append((at, end, needle))
+            at = folded.find(needle, end)
+    spots.sort()
+    merged: list[tuple[int, int, str]] = []
+    for spot in spots:  # pairs of characters overlap
+        if merged and spot[0] < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], spot[1]), merged[-1][2] + spot[2])
+        else:
+            merged.append(spot)
+    return merged
 
 
 def present(hit: Hit, terms: tuple[str, ...] = (), *, chars: int = SNIPPET_CHARS) -> FoundHit:
     """Return `hit` with a snippet of at most `chars` characters, whole lines where they fit, and where `terms` stand in it."""
     text = hit.text.rstrip()
-    pattern = _pattern(terms)
-    spots = [(match.start(), match.end(), match[0].casefold()) for match in pattern.finditer(text)] if pattern else []
+    spots = _spots(text, terms)
     begin, end = _window(text, spots, chars)
     snippet = text[begin:end]
     start = hit.start + text.count("\n", 0, begin)

@@ -95,6 +95,15 @@ class Blocking(Protocol):
 
 
 @runtime_checkable
+class Loading(Protocol):
+    """A slot whose hits come without their text, which is read for those that are shown or post-processed."""
+
+    async def load(self, hits: Sequence[Hit]) -> list[Hit]:
+        """Return `hits` with text and lines as they stand in the files now, in order, without those that are gone."""
+        ...
+
+
+@runtime_checkable
 class MemorySlot(Protocol):
     """A memory: finds, reads and keeps up with the notes of one workspace."""
 

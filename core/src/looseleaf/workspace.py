@@ -14,6 +14,7 @@ from typing import NamedTuple
 #: Folders that are never walked or watched: other programs' files. Hidden folders (VCS, `.venv`, caches) are left out too.
 IGNORED_FOLDERS = frozenset(["__pycache__", "bower_components", "node_modules", "site-packages", "venv"])
 CURATED = ("MEMORY.md", "memory.md")
+_WILDCARDS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 _DATED = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?!\d)")
 
 
@@ -62,10 +63,8 @@ def matches(path: str, pattern: str) -> bool:
 
 
 def _glob(pattern: str) -> re.Pattern[str]:
-    out = []
-    for part in re.split(r"(\*\*/|\*\*|\*|\?)", pattern):
-        out.append({"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}.get(part, re.escape(part)))
-    return re.compile("".join(out))
+    parts = re.split(r"(\*\*/|\*\*|\*|\?)", pattern)
+    return re.compile("".join(_WILDCARDS.get(part, re.escape(part)) for part in parts))
 
 
 class Layout:
@@ -88,6 +87,7 @@ class Layout:
         self.workspace = Path(os.path.abspath(workspace))
         self._exclude = tuple(exclude)
         self._evergreen = tuple(evergreen)
+        self._days: dict[str, date | None] = {}
         self.extra: list[Root] = []
         for path, pattern in extra_paths:
             # An extra path is the user's own word: a link there is followed once, below it none is.
@@ -184,7 +184,14 @@ class Layout:
 
         Dated is any file below `memory/` (whatever its case) whose name starts with a valid `YYYY-MM-DD`.
         """
-        if not path[:7].lower() == "memory/":
+        try:
+            return self._days[path]
+        except KeyError:
+            day = self._days[path] = self._read_day(path)
+            return day
+
+    def _read_day(self, path: str) -> date | None:
+        if path[:7].lower() != "memory/":
             return None
         match = _DATED.match(path.rpartition("/")[2])
         if not match or any(fnmatch(path, glob) for glob in self._evergreen):

@@ -44,11 +44,8 @@ class _Commands(click.Group):
             from difflib import get_close_matches
 
             near = get_close_matches(args[0], _COMMANDS, n=1)
-            if near:
-                error.message = f"There is no command {args[0]!r}. Did you mean {near[0]!r}?"
-            else:
-                error.message = f"There is no command {args[0]!r}. To search, type: looseleaf search {args[0]!r}"
-            raise
+            hint = f"Did you mean {near[0]!r}?" if near else f"To search, type: looseleaf search {args[0]!r}"
+            raise click.UsageError(f"There is no command {args[0]!r}. {hint}", ctx) from error
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

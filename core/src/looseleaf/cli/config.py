@@ -31,7 +31,9 @@ def show(agent: str | None, workspace: str | None, config: str | None, as_json: 
     if as_json:
         print_json(_nested(values))
         return 0
-    print_table(["key", "value", "from"], [[key, _shown(key, value), _origin(settings, chosen, key)] for key, value in values.items()])
+    print_table(
+        ["key", "value", "from"], [[key, _shown(key, value), _origin(settings, chosen, key)] for key, value in values.items()]
+    )
     return 0
 
 
@@ -64,9 +66,16 @@ def explain(key: str, agent: str | None, workspace: str | None, config: str | No
         near = get_close_matches(wanted, values, n=1, cutoff=0.5)
         raise ConfigError([Problem(key, "", f"no such key; did you mean {near[0]}?" if near else "no such key")])
     if as_json:
-        print_json([{"key": name, "value": _masked(name, value), "origin": _origin(settings, chosen, name)} for name, value in found.items()])
+        print_json(
+            [
+                {"key": name, "value": _masked(name, value), "origin": _origin(settings, chosen, name)}
+                for name, value in found.items()
+            ]
+        )
         return 0
-    print_table(["key", "value", "from"], [[name, _shown(name, value), _origin(settings, chosen, name)] for name, value in found.items()])
+    print_table(
+        ["key", "value", "from"], [[name, _shown(name, value), _origin(settings, chosen, name)] for name, value in found.items()]
+    )
     return 0
 
 

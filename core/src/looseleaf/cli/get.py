@@ -34,7 +34,9 @@ def command(
     notebook = open_notebook(settings)
     if notebook.slot is None:
         if as_json:
-            print_json({"path": path, "text": "", "disabled": True, "error": notebook.notes[0].text if notebook.notes else "memory is off"})
+            print_json(
+                {"path": path, "text": "", "disabled": True, "error": notebook.notes[0].text if notebook.notes else "memory is off"}
+            )
         else:
             from ..notebook import OFF
 

@@ -55,12 +55,17 @@ def command(with_trace: bool, agent: str | None, workspace: str | None, config: 
             }
             for item in states
         ]  # fmt: skip
-        diagnostics = [{"code": note.code, "text": note.text, **({"traceback": trace} if trace and with_trace else {})} for note in notes]
+        diagnostics = [
+            {"code": note.code, "text": note.text, **({"traceback": trace} if trace and with_trace else {})} for note in notes
+        ]
         print_json({"slot": slot or "none", "plugins": rows, "diagnostics": diagnostics})
         return int(failed)
     print_table(
         ["kind", "name", "state", "reason", "from"],
-        [[item.entry.kind, item.entry.name, item.state, item.reason, f"{item.entry.distribution} {item.entry.version}"] for item in states],
+        [
+            [item.entry.kind, item.entry.name, item.state, item.reason, f"{item.entry.distribution} {item.entry.version}"]
+            for item in states
+        ],
     )
     if slot is None:
         print("memory slot: none (memory is off)")

@@ -68,7 +68,9 @@ def command(
 def _notes(report: SyncReport, result: SearchResult) -> tuple[Note, ...]:
     notes = list(dict.fromkeys([*report.notes, *result.notes]))
     if report.pending and result.mode != "none":
-        rest = f"{report.pending:,} of {report.chunks:,} chunks are found by their words only, as yet; `looseleaf index` does the rest"
+        rest = (
+            f"{report.pending:,} of {report.chunks:,} chunks are found by their words only, as yet; `looseleaf index` does the rest"
+        )
         notes.append(Note("pending", rest))
     return tuple(notes)
 

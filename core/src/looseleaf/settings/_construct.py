@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, TypeVar, cast, get_args, get_origin
 
 from .. import __version__
-from ._keys import child_of, key_of
+from ._keys import child_of
+from .surface import key_of
 
 T = TypeVar("T")
 
@@ -23,9 +24,7 @@ T = TypeVar("T")
 def construct(cls: type[T], data: Mapping[str, Any]) -> T:
     """Return a `cls` made from valid `data`; keys that are not its own are left out."""
     values = {
-        item.name: _value(child_of(cls, key), data[key])
-        for item in fields(cast(Any, cls))
-        if (key := key_of(item.name)) in data
+        item.name: _value(child_of(cls, key), data[key]) for item in fields(cast("Any", cls)) if (key := key_of(item.name)) in data
     }
     return cls(**values)
 

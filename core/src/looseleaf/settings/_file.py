@@ -67,8 +67,10 @@ def _doubled_keys(text: str) -> list[str]:
     for token in _TOKEN.finditer(text):
         if token["text"]:
             last = token["text"].strip("\"'")
-        elif token["mark"] == ":" and objects and objects[-1][1] is not None:
+        elif token["mark"] == ":" and objects:
             prefix, seen = objects[-1]
+            if seen is None:
+                continue
             key = f"{prefix}.{last}" if prefix else last
             if last in seen:
                 doubled.append(key)

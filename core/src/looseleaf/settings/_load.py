@@ -164,7 +164,9 @@ def load_settings(
 
     variables, unknown = read_environment(environ)
     problems: list[Problem] = []
-    layers = [(origin, _with_values(without_nulls(canonical(data)), environ, origin, problems)) for origin, data in layers + variables]
+    layers = [
+        (origin, _with_values(without_nulls(canonical(data)), environ, origin, problems)) for origin, data in layers + variables
+    ]
     warnings += unknown
     if not layers:
         return Settings(state_dir=state_dir, warnings=tuple(warnings), config_path=path)
@@ -184,9 +186,7 @@ def load_settings(
     if plain["plugins"].load.paths:
         text = "is not read: plugins are installed packages, never files that an agent could write"
         warnings.append(Problem("plugins.load.paths", str(path), text))
-    return Settings(
-        **plain, layers=tuple(layers), warnings=tuple(warnings), config_path=path, state_dir=state_dir, trusted=trusted
-    )
+    return Settings(**plain, layers=tuple(layers), warnings=tuple(warnings), config_path=path, state_dir=state_dir, trusted=trusted)
 
 
 def _checked(layers: list[tuple[str, dict[str, Any]]]) -> tuple[dict[str, Any], list[Problem]]:

@@ -87,9 +87,9 @@ def _locate(loc: tuple[Any, ...], layers: Sequence[Layer], kind: str) -> tuple[l
         keys: list[str | int] = []
         here: Any = data
         for part in loc:
-            if isinstance(here, dict) and part in here:
-                here = here[part]
-            elif isinstance(here, list | tuple) and isinstance(part, int) and part < len(here):
+            if (isinstance(here, dict) and part in here) or (
+                isinstance(here, list | tuple) and isinstance(part, int) and part < len(here)
+            ):
                 here = here[part]
             elif not (kind == "missing" and part == loc[-1]):
                 continue

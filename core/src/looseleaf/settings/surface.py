@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from ._bounds import Bounds
 
@@ -30,7 +30,7 @@ class _Strict:
     """Keys are camelCase, and an unknown one is an error."""
 
     __slots__ = ()
-    __pydantic_config__ = {
+    __pydantic_config__: ClassVar[dict[str, Any]] = {
         "alias_generator": key_of,
         "populate_by_name": False,
         "extra": "forbid",
@@ -42,7 +42,7 @@ class _Open(_Strict):
     """A subtree that holds keys of other programs beside ours."""
 
     __slots__ = ()
-    __pydantic_config__ = {**_Strict.__pydantic_config__, "extra": "ignore"}
+    __pydantic_config__: ClassVar[dict[str, Any]] = {**_Strict.__pydantic_config__, "extra": "ignore"}
 
 
 @dataclass(frozen=True, slots=True)

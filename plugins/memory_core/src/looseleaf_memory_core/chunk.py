@@ -16,6 +16,7 @@ _WIDE = re.compile(r"[^\x00-\u024f\u2010-\u2027]")
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t#]*$")
 _SENTENCE = re.compile(r"[.!?:;][\"')\]]*\s+|[。！？；।…]\s*")
 _SPACE = re.compile(r"\s+")
+_MARKS = "#`~ \t\r"  # a line that starts otherwise is neither heading, fence nor blank
 _JOINED = "\u200d\ufe0e\ufe0f"
 
 _HEADING_BREAK, _BLANK_BREAK, _LINE_BREAK, _FENCED_BREAK = 3, 2, 1, 0
@@ -96,32 +97,36 @@ def chunk(text: str, *, tokens: int = 400, overlap: int = 80) -> list[Chunk]:
 def _pieces(text: str, budget: int) -> list[_Piece]:
     pieces: list[_Piece] = []
     begin = 0
-    fenced = ""
-    heading = ""
+    fenced = heading = ""
     trail: list[tuple[int, str]] = []
-    after_blank = False
+    usual = _LINE_BREAK
     lines = text.split("\n")
-    final = len(lines) - 1
-    for number, line in enumerate(lines):
+    final = len(lines)
+    make, add = _Piece._make, pieces.append
+    for number, line in enumerate(lines, 1):
         size = len(line) + (number != final)
-        if not size:
-            break
-        grade = _FENCED_BREAK if fenced else _BLANK_BREAK if after_blank else _LINE_BREAK
-        mark = line[:3]
-        if mark == "```" or mark == "~~~":
-            fenced = "" if fenced == mark else fenced or mark
-        elif not fenced and mark[:1] == "#" and (match := _HEADING.match(line.rstrip("\r"))):
-            grade = _HEADING_BREAK
-            level = len(match[1])
-            trail = [(depth, title) for depth, title in trail if depth < level]
-            trail.append((level, match[2]))
-            heading = " > ".join(title for _, title in trail if title)
-        after_blank = not line or line == "\r" or line.isspace()
+        grade = usual
+        usual = _FENCED_BREAK if fenced else _LINE_BREAK
+        if line[:1] in _MARKS:  # also true of an empty line
+            if not size:
+                break
+            mark = line[:3]
+            if mark in ("```", "~~~"):
+                fenced = "" if fenced == mark else fenced or mark
+                usual = _FENCED_BREAK if fenced else _LINE_BREAK
+            elif not fenced and (not line or line.isspace()):
+                usual = _BLANK_BREAK
+            elif not fenced and (match := _HEADING.match(line.rstrip("\r"))):
+                grade = _HEADING_BREAK
+                level = len(match[1])
+                trail = [(depth, title) for depth, title in trail if depth < level]
+                trail.append((level, match[2]))
+                heading = " > ".join(title for _, title in trail if title)
         cost = size if line.isascii() else estimate_cost(line) + 1
         if cost <= budget:
-            pieces.append(_Piece(begin, cost, number + 1, grade, heading))
+            add(make((begin, cost, number, grade, heading)))
         else:
-            pieces += _split_line(text, begin, begin + size, budget, number + 1, grade, heading)
+            pieces += _split_line(text, begin, begin + size, budget, number, grade, heading)
         begin += size
     return pieces
 

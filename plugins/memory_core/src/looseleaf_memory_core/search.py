@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from looseleaf import Hit, Layout, Note, Query, Retrieval
 from looseleaf.settings import MemorySearch
+from looseleaf.types import Mode
 
 from .index.source import Reader
 from .store import schema
 from .store.database import Extension, connect, load_extension
 from .store.keyword import KeywordMatch, Keywords
 from .store.query import parse_query
-from .store.vectors import MemoryNearest, SqlNearest, cosines
+from .store.vectors import MemoryNearest, SqlNearest
 
 if TYPE_CHECKING:
     from looseleaf import Vectors
 
+_HITS = (
+    "SELECT chunk.id, file.path, start, end, heading FROM json_each(?) AS wanted "
+    "CROSS JOIN chunk_{0} AS chunk ON chunk.id = wanted.value CROSS JOIN file_{0} AS file ON file.id = file"
+)
+_TEXT = (
+    "SELECT absolute, begin, chunk.size, file.size, mtime_ns, chunk.hash "
+    "FROM chunk_{0} AS chunk JOIN file_{0} AS file ON file.id = file WHERE chunk.id = ?"
+)
 _NOTHING = KeywordMatch(0, 0.0, 0.0, 0.0, 0.0)
 
 
 class Searcher:
     """A read-only connection to one index. Not for two threads at once."""
 
-    def __init__(
-        self, path: Path, layout: Layout, settings: MemorySearch, fingerprint: str, levels: tuple[float, float]
-    ) -> None:
+    def __init__(self, path: Path, layout: Layout, settings: MemorySearch, fingerprint: str, levels: tuple[float, float]) -> None:
         self._path = path
         self._layout = layout
         self._settings = settings
@@ -38,6 +46,7 @@ class Searcher:
         self._generation = self._count = 0
         self._space = self._dimensions = 0
         self._keywords: Keywords | None = None
+        self._sql_hits = self._sql_text = ""
         self._nearest: MemoryNearest | None = None
         self._asked = False  # whether vectors were asked for since the index last changed
         self.extension = Extension("", "store.vector.enabled is false")
@@ -65,33 +74,31 @@ class Searcher:
             worded = {hit.chunk: hit for hit in plan.search(query.candidates)} if by_words else {}
             meant: dict[int, float] = {}
             if vector is not None:
-                meant = dict(self._near(vector, query.candidates))
+                meant = self._meant(vector, query.candidates, worded)
                 if by_words:
                     worded.update(plan.score(chunk for chunk in meant if chunk not in worded))
-                meant.update(cosines(self._db, self._generation, self._space, vector, worded.keys() - meant.keys()))
-            hits, gone = self._hits(worded, meant, query, vector is not None)
-        notes = []
-        if gone:
-            notes.append(Note("stale", f"{gone} hits are left out: their files have changed or gone since they were indexed"))
-        if not hits and not self._count:
-            notes.append(self._no_files())
+            hits = self._hits(worded, meant, query, vector is not None)
+        notes = [] if self._count else [self._no_files()]
         lists: dict[str, list[Hit]] = {}
         if by_words:
             lists["keyword"] = [hits[chunk] for chunk in worded if chunk in hits]
         if vector is not None:
             lists["vector"] = [hits[chunk] for chunk in meant if chunk in hits]
-        mode = "keyword" if vector is None else "hybrid" if by_words else "vector"
+        mode: Mode = "keyword" if vector is None else "hybrid" if by_words else "vector"
         return Retrieval(lists, tuple(notes), mode, terms=parsed.marks)
 
-    def _near(self, vector: Vectors, limit: int) -> list[tuple[int, float]]:
+    def _meant(self, vector: Vectors, limit: int, worded: Iterable[int]) -> dict[int, float]:
+        """Return the cosines of the nearest chunks, and of those in `worded`."""
         if vector.shape[0] != self._dimensions:
-            return []
-        if self._nearest is None:
-            if self.extension.version and not self._asked:
-                self._asked = True  # SQL answers a process that asks once; a second question pays for NumPy's copy
-                return SqlNearest(self._db, self._generation, self._space).nearest(vector, limit)
-            self._nearest = MemoryNearest(self._db, self._generation, self._space, self._dimensions)
-        return self._nearest.nearest(vector, limit)
+            return {}
+        near: SqlNearest | MemoryNearest
+        if self._nearest is None and self.extension.version and not self._asked:
+            self._asked = True  # SQL answers a process that asks once; a second question pays for NumPy's copy
+            near = SqlNearest(self._db, self._generation, self._space)
+        else:
+            near = self._nearest = self._nearest or MemoryNearest(self._db, self._generation, self._space, self._dimensions)
+        meant = dict(near.nearest(vector, limit))
+        return {**meant, **near.cosines(vector, [chunk for chunk in worded if chunk not in meant])}
 
     def _refresh(self) -> None:
         """Look again at what the index holds if any connection has changed it."""
@@ -107,51 +114,41 @@ class Searcher:
         if self._keywords is None or live[0] != self._generation:
             self._generation = live[0]
             self._keywords = Keywords(self._db, f"words_{self._generation}")
+            self._sql_hits = _HITS.format(self._generation)
+            self._sql_text = _TEXT.format(self._generation)
         self._count = int(self._db.execute(f"SELECT count(*) FROM chunk_{self._generation}").get)
         self._keywords.refresh(self._count)
         row = self._db.execute("SELECT id, dimensions FROM space WHERE fingerprint = ?", (self._fingerprint,)).fetchone()
         self._space, self._dimensions = row or (0, 0)
 
-    def _hits(
-        self, worded: Mapping[int, KeywordMatch], meant: Mapping[int, float], query: Query, vectors: bool
-    ) -> tuple[dict[int, Hit], int]:
-        """Return the candidates as hits by chunk, and how many are gone from their files."""
-        sql = (
-            "SELECT path, start, end, heading, begin, chunk.size, chunk.hash, absolute, file.size, mtime_ns "
-            f"FROM chunk_{self._generation} AS chunk JOIN file_{self._generation} AS file ON file.id = file WHERE chunk.id = ?"
-        )
+    def _hits(self, worded: Mapping[int, KeywordMatch], meant: Mapping[int, float], query: Query, vectors: bool) -> dict[int, Hit]:
+        """Return the candidates as hits by chunk, without their text."""
         hits: dict[int, Hit] = {}
-        gone = 0
+        wanted = json.dumps([*worded, *(chunk for chunk in meant if chunk not in worded)])
+        for chunk, path, start, end, heading in self._db.execute(self._sql_hits, (wanted,)):
+            if not query.private and self._layout.is_curated(path):
+                continue
+            signals = self._signals(worded.get(chunk), meant.get(chunk), vectors)
+            score = signals["bm25"] or signals.get("cosine", 0.0)
+            hits[chunk] = Hit(f"{chunk}", path, start, end, "", score, signals, "memory", heading, self._layout.day_of(path))
+        return hits
+
+    def load(self, hits: Sequence[Hit]) -> list[Hit]:
+        """Return `hits` with their text, read from the files; those that are gone are left out."""
+        loaded: list[Hit] = []
         reader = Reader()
         try:
-            for chunk in dict.fromkeys([*worded, *meant]):
-                row = self._db.execute(sql, (chunk,)).fetchone()
-                if row is None:
+            for hit in hits:
+                row = self._db.execute(self._sql_text, (int(hit.id),)).fetchone()
+                text = row and reader.chunk(*row)
+                if not text:
                     continue
-                path, start, end, heading, *place = row
-                if not query.private and self._layout.is_curated(path):
-                    continue
-                text = reader.chunk(place[3], place[0], place[1], place[4], place[5], place[2])
-                if text is None:
-                    gone += 1
-                    continue
-                if text[1] is not None:
-                    start, end = text[1], text[1] + end - start
-                signals = self._signals(worded.get(chunk), meant.get(chunk), vectors)
-                hits[chunk] = Hit(
-                    id=str(chunk),
-                    path=path,
-                    start=start,
-                    end=end,
-                    text=text[0],
-                    score=signals.get("bm25", 0.0) if chunk in worded else signals.get("cosine", 0.0),
-                    signals=signals,
-                    heading=heading,
-                    day=self._layout.day_of(path),
-                )
+                start = hit.start if text[1] is None else text[1]
+                end = start + hit.end - hit.start
+                loaded.append(Hit(hit.id, hit.path, start, end, text[0], hit.score, hit.signals, hit.source, hit.heading, hit.day))
         finally:
             reader.close()
-        return hits, gone
+        return loaded
 
     def _signals(self, match: KeywordMatch | None, cosine: float | None, vectors: bool) -> dict[str, float]:
         match = match or _NOTHING

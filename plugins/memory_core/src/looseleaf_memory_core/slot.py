@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from looseleaf import (
     AgentSettings,
     Clock,
     Embedder,
+    Hit,
     Layout,
     LooseleafError,
     Note,
@@ -22,6 +24,7 @@ from looseleaf import (
     Query,
     Retrieval,
     Status,
+    StoreError,
     SyncReport,
     in_thread,
     read_page,
@@ -32,7 +35,10 @@ from .search import Searcher
 from .store.database import connect
 
 if TYPE_CHECKING:
+    import apsw
     from looseleaf import Vectors
+
+    from .index.embed import VectorWriter
 
 _QUERY_VECTORS = 256
 
@@ -66,6 +72,10 @@ class CoreSlot:
         named = (getattr(embedder, "provider", ""), getattr(embedder, "model", "")) if vector is not None else ("", "")
         return replace(found, notes=(*notes, *found.notes), provider=named[0], model=named[1])
 
+    async def load(self, hits: Sequence[Hit]) -> list[Hit]:
+        """Return `hits` with their text as it stands in the files now."""
+        return await in_thread(self._load, hits)
+
     async def read(self, path: str, start: int = 1, lines: int | None = None) -> Page:
         """Return part of a memory file."""
         limit = self._settings.context_limits.memory_get_max_chars
@@ -75,25 +85,26 @@ class CoreSlot:
         self, *, force: bool = False, progress: ProgressCallback | None = None, budget_s: float | None = None
     ) -> SyncReport:
         """Index words, then vectors; one process at a time."""
-        from .index.embed import VectorWriter
-        from .index.lock import index_lock
+        from .index.lock import enter_index_lock
         from .index.sync import WordIndexer, with_vectors
-        from .store.schema import live_generation
 
         begun = monotonic()
         with ExitStack() as stack:
-            await in_thread(lambda: stack.enter_context(index_lock(self._path)))
             db = await in_thread(connect, self._path)
             stack.callback(db.close)
             chunking = self._settings.search.chunking
             indexer = WordIndexer(db, self._layout, chunking.tokens, chunking.overlap)
+            current = None if force else await in_thread(indexer.current)
+            if current and (self._embedder is None or not await in_thread(self._writer(db).waiting)):
+                return current
+            if not await in_thread(enter_index_lock, stack, self._path, budget_s):
+                busy = Note("busy", "another process is indexing these notes; this is answered from what it has done so far")
+                return await in_thread(indexer.standing, busy)
             report = await in_thread(indexer.run, force=force, progress=progress)
-            live = live_generation(db)
-            if self._embedder is None or live is None:
+            if self._embedder is None:
                 return report
             left = None if budget_s is None else max(0.0, budget_s - (monotonic() - begun))
-            writer = VectorWriter(db, self._embedder, live[0])
-            return with_vectors(report, *await writer.run(budget_s=left, progress=progress))
+            return with_vectors(report, *await self._writer(db).run(budget_s=left, progress=progress))
 
     async def status(self) -> Status:
         """Return what the index holds and how it differs from the files."""
@@ -110,6 +121,15 @@ class CoreSlot:
         if self._embedder is not None:
             await self._embedder.aclose()
 
+    def _writer(self, db: apsw.Connection) -> VectorWriter:
+        from .index.embed import VectorWriter
+        from .store.schema import live_generation
+
+        live = live_generation(db)
+        if live is None or self._embedder is None:
+            raise StoreError("vectors are written into a generation that answers, by an embedder")
+        return VectorWriter(db, self._embedder, live[0])
+
     def _open(self) -> Searcher:
         if self._searcher is None:
             fingerprint = self._embedder.fingerprint if self._embedder else ""
@@ -125,6 +145,10 @@ class CoreSlot:
         with self._searching:
             return self._open().search(query, vector)
 
+    def _load(self, hits: Sequence[Hit]) -> list[Hit]:
+        with self._searching:
+            return self._open().load(hits)
+
     async def _query_vector(self, embedder: Embedder, text: str) -> Vectors | None:
         known = self._query_vectors.get(text)
         if known is not None:
@@ -137,5 +161,6 @@ class CoreSlot:
             raise ProviderError(f"the embedder gave no usable vector for the query: {faults[0] if faults else 'none at all'}")
         if len(self._query_vectors) >= _QUERY_VECTORS:
             self._query_vectors.popitem(last=False)
-        self._query_vectors[text] = vectors[0]
-        return vectors[0]
+        vector: Vectors = vectors[0]
+        self._query_vectors[text] = vector
+        return vector

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from unicodedata import name
 
 import apsw
-
 from looseleaf import AgentSettings, Embedder, FileStatus, Layout, Note, Scripted, Status, StoreError
 
 from .index.ledger import difference, file_statuses, known_files
@@ -36,7 +36,9 @@ def _status(db: apsw.Connection, path: Path, settings: AgentSettings, layout: La
     space = _space(db, embedder)
     ledger = file_statuses(db, live[0], space if embedder else None) if live else []
     listed = {entry.path for entry in ledger}
-    ledger += [FileStatus(found.path, "pending", "it is new and not indexed yet") for found in change.changed if found.path not in listed]
+    ledger += [
+        FileStatus(found.path, "pending", "it is new and not indexed yet") for found in change.changed if found.path not in listed
+    ]
     chunks = int(db.execute(f"SELECT count(*) FROM chunk_{live[0]}").get) if live else 0
     embedded = 0
     if live and space:
@@ -61,7 +63,11 @@ def _status(db: apsw.Connection, path: Path, settings: AgentSettings, layout: La
         "sources": list(settings.search.sources),
         "roots": [layout.shown(root.path) for root in layout.roots()],
     }
-    notes = [Note("dirty", f"{len(change.changed)} files changed and {len(change.removed)} gone since the last index")] if change else []
+    notes = (
+        [Note("dirty", f"{len(change.changed)} files changed and {len(change.removed)} gone since the last index")]
+        if change
+        else []
+    )
     if extension and extension.error:
         notes.append(Note("no-sqlite-vec", f"vectors are searched in-process: sqlite-vec did not load ({extension.error})"))
     notes += _script_note(layout, known, embedder)
@@ -84,7 +90,7 @@ def _space(db: apsw.Connection, embedder: Embedder | None) -> int:
     return row[0] if row else 0
 
 
-def _script_note(layout: Layout, known: dict[str, object], embedder: Embedder | None) -> list[Note]:
+def _script_note(layout: Layout, known: Iterable[str], embedder: Embedder | None) -> list[Note]:
     """Return a recommendation when a good part of the notes is in a script that the embedder was not trained on."""
     if not isinstance(embedder, Scripted):
         return []
@@ -98,7 +104,9 @@ def _script_note(layout: Layout, known: dict[str, object], embedder: Embedder | 
     scripts: Counter[str] = Counter()
     for char, count in letters.items():
         scripts[name(char, "UNKNOWN").split()[0]] += count
-    foreign = {script: count for script, count in scripts.items() if script not in embedder.scripts | {"UNKNOWN", "FULLWIDTH", "HALFWIDTH"}}
+    foreign = {
+        script: count for script, count in scripts.items() if script not in embedder.scripts | {"UNKNOWN", "FULLWIDTH", "HALFWIDTH"}
+    }
     if not letters or sum(foreign.values()) < _LEAST_SHARE * sum(scripts.values()):
         return []
     most = max(foreign, key=lambda script: foreign[script]).title()

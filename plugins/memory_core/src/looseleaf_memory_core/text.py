@@ -9,6 +9,7 @@ words, and scripts written without spaces cut into overlapping pairs.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from unicodedata import category, decimal, normalize
 
 #: Raised whenever the same text gives other tokens: part of the index fingerprint.
@@ -110,7 +111,7 @@ def _letter(char: str, kind: str) -> str:
 
 
 def _pair_up(clusters: list[str]) -> str:
-    pairs = map("".join, zip(clusters, clusters[1:], strict=False)) if len(clusters) > 1 else clusters
+    pairs = map("".join, pairwise(clusters)) if len(clusters) > 1 else clusters
     return f" {' '.join(pairs)} "
 
 

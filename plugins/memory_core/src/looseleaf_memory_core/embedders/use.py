@@ -63,4 +63,3 @@ class UseEmbedder:
     def _encode(self, texts: Sequence[str]) -> Vectors:
         rows: Vectors = self._model.encode([text if text.strip() else "." for text in map(clean, texts)])
         return rows
-

@@ -7,7 +7,6 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 import apsw
-
 from looseleaf import Embedder, Note, Progress, ProviderError, TextTooLong, in_thread
 from looseleaf.types import ProgressCallback
 
@@ -55,7 +54,9 @@ class VectorWriter:
 
     def waiting(self) -> int:
         """Return how many chunks have neither a vector nor a refusal."""
-        return int(self._db.execute(f"SELECT count(*) FROM chunk_{self._generation} AS chunk WHERE {_MISSING}", (self.space(),)).get)
+        return int(
+            self._db.execute(f"SELECT count(*) FROM chunk_{self._generation} AS chunk WHERE {_MISSING}", (self.space(),)).get
+        )
 
     def space(self) -> int:
         """Return the number of the embedder's space; 0 before its first vector."""
@@ -150,4 +151,3 @@ class VectorWriter:
     def _new_space(self, dimensions: int) -> int:
         self._db.execute("INSERT INTO space(fingerprint, dimensions) VALUES(?, ?)", (self._embedder.fingerprint, dimensions))
         return self._db.last_insert_rowid()
-

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import apsw
-
 from looseleaf import FileStatus
 from looseleaf.workspace import Found, Layout, Skipped
 
@@ -65,7 +64,8 @@ def record_skipped(db: apsw.Connection, generation: int, skipped: Iterable[Skipp
     if rows != before:
         db.execute(f"DELETE FROM file_{generation} WHERE state = 'skipped'")
         db.executemany(
-            f"INSERT OR REPLACE INTO file_{generation}(path, source, state, reason) VALUES(?, 'skipped', 'skipped', ?)", rows.items()
+            f"INSERT OR REPLACE INTO file_{generation}(path, source, state, reason) VALUES(?, 'skipped', 'skipped', ?)",
+            rows.items(),
         )
     return len(rows)
 
@@ -93,4 +93,3 @@ def file_statuses(db: apsw.Connection, generation: int, space: int | None) -> li
             reason = f"found by words only in part: {refusal}"
         statuses.append(FileStatus(path, state, reason, "memory" if source == "skipped" else source, chunks))
     return statuses
-

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 from looseleaf import StoreError
@@ -11,20 +10,29 @@ from looseleaf import StoreError
 _WAIT_S = 120.0
 
 
-@contextmanager
-def index_lock(database: Path) -> Iterator[None]:
-    """Hold the right to write `database`. Searching needs no lock.
+def enter_index_lock(stack: ExitStack, database: Path, wait_s: float | None = None) -> bool:
+    """Hold the right to write `database` until `stack` ends. Searching needs no lock.
+
+    Args:
+        stack: Lets go of the lock.
+        database: The index file.
+        wait_s: How long to wait; False is returned after that. None waits two minutes, and then it is an error.
 
     Raises:
-        StoreError: another process has been indexing for two minutes.
+        StoreError: another process has been indexing for two minutes, or the lock cannot be made.
     """
     from filelock import FileLock, Timeout
 
-    database.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
-        with FileLock(f"{database}.lock", timeout=_WAIT_S, mode=0o600, thread_local=False):
-            yield
+        stack.enter_context(
+            FileLock(f"{database}.lock", timeout=_WAIT_S if wait_s is None else wait_s, mode=0o600, thread_local=False)
+        )
     except Timeout:
-        raise StoreError(f"another process is indexing {database}; try again when it is done") from None
+        if wait_s is None:
+            raise StoreError(f"another process is indexing {database}; try again when it is done") from None
+        return False
     except OSError as error:
-        raise StoreError(f"the index {database} cannot be written: {error.strerror}. Set LOOSELEAF_STATE_DIR to a folder you own.") from error
+        raise StoreError(
+            f"the index {database} cannot be written: {error.strerror}. Set LOOSELEAF_STATE_DIR to a folder you own."
+        ) from error
+    return True

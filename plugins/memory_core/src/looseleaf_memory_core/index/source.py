@@ -8,7 +8,7 @@ from hashlib import blake2b
 _BOM = b"\xef\xbb\xbf"
 
 
-class NotText(Exception):
+class NotTextError(Exception):
     """A file is not UTF-8 text."""
 
 
@@ -21,15 +21,15 @@ def read_note(path: str) -> tuple[str, bytes]:
     """Return the text of the file at `path` and its digest. Bytes that are not UTF-8 are kept as lone surrogates.
 
     Raises:
-        NotText: the file holds something else.
+        NotTextError: the file holds something else.
         OSError: it cannot be read.
     """
     with open(path, "rb", buffering=0) as file:
         data = file.readall()
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise NotText("it is UTF-16; save it as UTF-8")
+        raise NotTextError("it is UTF-16; save it as UTF-8")
     if b"\x00" in data[:8192]:
-        raise NotText("it holds NUL bytes, so it is no text")
+        raise NotTextError("it holds NUL bytes, so it is no text")
     return data.decode("utf-8", "surrogateescape"), digest(data)
 
 
@@ -44,7 +44,9 @@ class Reader:
     def __init__(self) -> None:
         self._handles: dict[str, tuple[int, bool]] = {}
 
-    def chunk(self, path: str, begin: int, size: int, file_size: int, mtime_ns: int, expected: bytes) -> tuple[str, int | None] | None:
+    def chunk(
+        self, path: str, begin: int, size: int, file_size: int, mtime_ns: int, expected: bytes
+    ) -> tuple[str, int | None] | None:
         """Return the text of a chunk, and its first line if the file has changed since; None if the chunk is no longer there.
 
         A file whose size or time differs from the index still answers with what is unchanged in it, so that a note that is

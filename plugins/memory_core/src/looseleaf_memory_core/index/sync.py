@@ -6,12 +6,12 @@ What is committed stays: a killed run loses the batch it was in, and nothing is 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from time import monotonic
+from typing import Any
 
 import apsw
-
 from looseleaf import Layout, Note, Progress, SyncReport
 from looseleaf.types import ProgressCallback
 from looseleaf.workspace import Found
@@ -19,10 +19,10 @@ from looseleaf.workspace import Found
 from .. import chunk as chunking
 from .. import text as words
 from ..store import schema
-from .ledger import Difference, difference, known_files, record_skipped
-from .source import NotText, digest, encode, read_note
+from .ledger import Difference, Known, difference, known_files, record_skipped
+from .prepare import Prepared, prepare
 
-_BATCH_S = 1.0  # how long words are gathered before they are committed
+_BATCH_S = 2.0  # how long words are gathered before they are committed
 _BULK_FILES = 50  # from here on it is a bulk load, for which FTS5 gathers more in memory
 _BULK_HASH_BYTES, _USUAL_HASH_BYTES = 16 << 20, 1 << 20
 
@@ -35,13 +35,10 @@ def fingerprint(tokens: int, overlap: int) -> str:
 class WordIndexer:
     """Writes chunks and words of one workspace."""
 
-    def __init__(
-        self, db: apsw.Connection, layout: Layout, tokens: int, overlap: int, stop: Callable[[], bool] = lambda: False
-    ) -> None:
+    def __init__(self, db: apsw.Connection, layout: Layout, tokens: int, overlap: int) -> None:
         self._db = db
         self._layout = layout
         self._tokens, self._overlap = tokens, overlap
-        self._stop = stop
 
     def run(self, *, force: bool = False, progress: ProgressCallback | None = None) -> SyncReport:
         """Index what changed; in a new generation, beside the one that answers, if chunking changed or `force` asks for it."""
@@ -54,6 +51,23 @@ class WordIndexer:
         schema.make_live(self._db, building)
         return report
 
+    def current(self) -> SyncReport | None:
+        """Return what the index holds if it agrees with the files, without a lock; else None."""
+        live = schema.live_generation(self._db)
+        if live is None or live[1] != fingerprint(self._tokens, self._overlap):
+            return None
+        todo = difference(self._layout, known_files(self._db, live[0]))
+        return None if todo else self._report(live[0], files=todo.found, skipped=len(todo.skipped))
+
+    def standing(self, *notes: Note) -> SyncReport:
+        """Return what the index holds, whether or not it agrees with the files."""
+        live = schema.live_generation(self._db)
+        return self._report(live[0], notes=notes) if live else SyncReport(notes=notes)
+
+    def _report(self, generation: int, **counts: Any) -> SyncReport:
+        chunks = int(self._db.execute(f"SELECT count(*) FROM chunk_{generation}").get)
+        return SyncReport(chunks=chunks, **counts)
+
     def _bring_up(self, generation: int, progress: ProgressCallback | None, *, live: bool = False) -> SyncReport:
         if live:  # the first generation answers while it is being filled
             schema.make_live(self._db, generation)
@@ -62,20 +76,18 @@ class WordIndexer:
         failed = self._write(generation, todo, known, progress)
         with self._db:
             skipped = record_skipped(self._db, generation, todo.skipped)
-        chunks = int(self._db.execute(f"SELECT count(*) FROM chunk_{generation}").get)
-        notes = tuple(Note("file-failed", f"{path}: {reason}") for path, reason in failed[:20])
-        return SyncReport(
+        return self._report(
+            generation,
             files=todo.found,
             indexed=len(todo.changed) - len(failed),
             removed=len(todo.removed),
             skipped=skipped,
             failed=len(failed),
-            chunks=chunks,
-            notes=notes,
+            notes=tuple(Note("file-failed", f"{path}: {reason}") for path, reason in failed[:20]),
         )
 
     def _write(
-        self, generation: int, todo: Difference, known: dict[str, object], progress: ProgressCallback | None
+        self, generation: int, todo: Difference, known: dict[str, Known], progress: ProgressCallback | None
     ) -> list[tuple[str, str]]:
         if not todo:
             return []
@@ -83,87 +95,67 @@ class WordIndexer:
         if bulk:
             self._hash_bytes(generation, _BULK_HASH_BYTES)
         failed: list[tuple[str, str]] = []
-        pending = iter(todo.changed)
         done = 0
-        more = True
-        while more:
+        notes = self._prepared(todo.changed, known)
+        while todo.removed or done < len(todo.changed):
             with self._db:
                 self._remove(generation, todo.removed if done == 0 else ())
                 begun = monotonic()
-                for found in pending:
-                    reason = self._file(generation, found)
-                    if reason:
-                        failed.append((found.path, reason))
+                for note in notes:
                     done += 1
-                    if monotonic() - begun > _BATCH_S or self._stop():
+                    self._store(generation, note, known.get(note.found.path))
+                    if note.reason:
+                        failed.append((note.found.path, note.reason))
+                    if monotonic() - begun > _BATCH_S:
                         break
-                else:
-                    more = False
-            if progress:
+            if progress and todo.changed:
                 progress(Progress("index", done, len(todo.changed)))
-            if self._stop():
+            if done >= len(todo.changed):
                 break
         if bulk:
             self._hash_bytes(generation, _USUAL_HASH_BYTES)
         return failed
 
-    def _file(self, generation: int, found: Found) -> str:
-        """Index one file and return why it could not be, or an empty string."""
-        reason, text, identity = "", "", b""
-        try:
-            text, identity = read_note(found.absolute)
-        except FileNotFoundError:
-            self._forget(generation, found.path)  # it vanished since the folder was listed
-            return ""
-        except NotText as error:
-            reason = str(error)
-        except OSError as error:
-            reason = f"it cannot be read: {error.strerror}"
-        row = self._db.execute(f"SELECT id, hash, state FROM file_{generation} WHERE path = ? AND source = 'memory'", (found.path,))
-        before = row.fetchone()
-        if before and before[1] == identity and before[2] == "indexed" and not reason:
-            self._db.execute(f"UPDATE file_{generation} SET size = ?, mtime_ns = ? WHERE id = ?", (found.size, found.mtime_ns, before[0]))
-            return ""
+    def _prepared(self, changed: Sequence[Found], known: dict[str, Known]) -> Iterator[Prepared]:
+        def one(found: Found) -> Prepared:
+            before = known.get(found.path)
+            same = before.hash if before and before.state == "indexed" else b""
+            return prepare(found, same, tokens=self._tokens, overlap=self._overlap)
+
+        return map(one, changed)
+
+    def _store(self, generation: int, note: Prepared, before: Known | None) -> None:
+        """Write one note in place of what the index held of it."""
+        if before and note.identity and note.identity == before.hash and before.state == "indexed":
+            sql = f"UPDATE file_{generation} SET size = ?, mtime_ns = ? WHERE id = ?"
+            self._db.execute(sql, (note.size, note.found.mtime_ns, before.id))
+            return
         if before:
-            self._remove(generation, [before[0]])
-        size = found.size if reason else len(encode(text))
+            self._remove(generation, [before.id])
+        if note.gone:
+            return
         self._db.execute(
             f"INSERT INTO file_{generation}(path, state, reason, size, mtime_ns, hash, absolute) VALUES(?, ?, ?, ?, ?, ?, ?)",
-            (found.path, "failed" if reason else "indexed", reason, size, found.mtime_ns, identity, found.absolute),
+            (
+                note.found.path, "failed" if note.reason else "indexed", note.reason, note.size,
+                note.found.mtime_ns, note.identity, note.found.absolute,
+            ),
+        )  # fmt: skip
+        file = self._db.last_insert_rowid()
+        first = 1 + int(self._db.execute(f"SELECT coalesce(max(id), 0) FROM chunk_{generation}").get)
+        numbered = enumerate(zip(note.chunks, note.words, strict=True), first)
+        rows = [(number, file, *chunk, number, *words) for number, (chunk, words) in numbered]
+        self._db.executemany(
+            f"INSERT INTO chunk_{generation} VALUES(?, ?, ?, ?, ?, ?, ?, ?);"
+            f"INSERT INTO words_{generation}(rowid, body, heading) VALUES(?, ?, ?)",
+            rows,
         )
-        if not reason:
-            self._chunks(generation, self._db.last_insert_rowid(), text)
-        return reason
-
-    def _chunks(self, generation: int, file: int, text: str) -> None:
-        plain = text.isascii()
-        place = begun = 0  # offsets of the same spot, in characters and in bytes
-        row = self._db.execute(f"SELECT coalesce(max(id), 0) FROM chunk_{generation}").get
-        rows, terms = [], []
-        for number, piece in enumerate(chunking.chunk(text, tokens=self._tokens, overlap=self._overlap), row + 1):
-            data = encode(piece.text)
-            if plain:
-                begin = piece.begin
-            else:
-                if piece.begin >= place:
-                    begun += len(encode(text[place : piece.begin]))
-                else:
-                    begun -= len(encode(text[piece.begin : place]))
-                place, begin = piece.begin, begun
-            if piece.text.isspace():
-                continue
-            rows.append((number, file, piece.start, piece.end, begin, len(data), digest(data), piece.heading))
-            terms.append((number, words.segment(piece.text), words.segment(piece.heading)))
-        self._db.executemany(f"INSERT INTO chunk_{generation} VALUES(?, ?, ?, ?, ?, ?, ?, ?)", rows)
-        self._db.executemany(f"INSERT INTO words_{generation}(rowid, body, heading) VALUES(?, ?, ?)", terms)
-
-    def _forget(self, generation: int, path: str) -> None:
-        rows = self._db.execute(f"SELECT id FROM file_{generation} WHERE path = ? AND source = 'memory'", (path,))
-        self._remove(generation, [row[0] for row in rows])
 
     def _remove(self, generation: int, files: Iterable[int]) -> None:
         for file in files:
-            self._db.execute(f"DELETE FROM words_{generation} WHERE rowid IN (SELECT id FROM chunk_{generation} WHERE file = ?)", (file,))
+            self._db.execute(
+                f"DELETE FROM words_{generation} WHERE rowid IN (SELECT id FROM chunk_{generation} WHERE file = ?)", (file,)
+            )
             self._db.execute(f"DELETE FROM chunk_{generation} WHERE file = ?", (file,))
             self._db.execute(f"DELETE FROM file_{generation} WHERE id = ?", (file,))
 

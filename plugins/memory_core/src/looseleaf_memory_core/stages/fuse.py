@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Self, TypeVar
 
 from looseleaf import Hit, Query
 
@@ -28,7 +28,7 @@ class _Weighted:
     usual: ClassVar[tuple[float, float]] = (0.5, 0.5)
 
     @classmethod
-    def from_weights(cls: type[R], vector: float | None, text: float | None) -> R:
+    def from_weights(cls, vector: float | None, text: float | None) -> Self:
         """Return a ranker with the weights of config, each in [0, 1], divided by their sum; unset or 0 / 0 is its own default.
 
         A single weight that is set gives the other side the rest.
@@ -58,6 +58,7 @@ class Balanced(_Weighted):
     __slots__ = ()
 
     def __call__(self, lists: Mapping[str, Sequence[Hit]], query: Query) -> list[Hit]:
+        """Return the union of the lists, best first."""
         union = _union(lists)
         words = _minmax({key: _signal(hit, "bm25", "keyword", lists) or 0.0 for key, hit in union.items()})
         meaning = _minmax({key: _signal(hit, "cosine", "vector", lists) for key, hit in union.items()})
@@ -65,9 +66,7 @@ class Balanced(_Weighted):
         gate = min(1.0, _GATE * max(covered)) if covered else 1.0
         text, vector = self._sides(bool(words), bool(meaning))
         # A chunk that has no vector yet is taken at its words.
-        scores = {
-            key: text * gate * words.get(key, 0.0) + vector * meaning.get(key, gate * words.get(key, 0.0)) for key in union
-        }
+        scores = {key: text * gate * words.get(key, 0.0) + vector * meaning.get(key, gate * words.get(key, 0.0)) for key in union}
         return _ordered(union, scores)
 
     def _sides(self, words: bool, meaning: bool) -> tuple[float, float]:
@@ -83,6 +82,7 @@ class Weighted(_Weighted):
     __slots__ = ()
 
     def __call__(self, lists: Mapping[str, Sequence[Hit]], query: Query) -> list[Hit]:
+        """Return the union of the lists, best first."""
         union = _union(lists)
         words = {key: value for key, hit in union.items() if (value := _signal(hit, "bm25", "keyword", lists)) is not None}
         best = max(words.values(), default=0.0) or 1.0
@@ -98,8 +98,9 @@ def _union(lists: Mapping[str, Sequence[Hit]]) -> dict[str, Hit]:
     union: dict[str, Hit] = {}
     for source in sorted(lists):
         for hit in lists[source]:
-            known = union.get(hit.id)
-            union[hit.id] = hit if known is None else replace(known, signals={**hit.signals, **known.signals})
+            known = union.setdefault(hit.id, hit)
+            if known is not hit and known.signals != hit.signals:
+                union[hit.id] = replace(known, signals={**hit.signals, **known.signals})
     return union
 
 
@@ -125,5 +126,5 @@ def _ordered(union: Mapping[str, Hit], scores: Mapping[str, float]) -> list[Hit]
     ranked = []
     for key, hit in union.items():
         score = 0.5 * scores[key] + 0.5 * exact[key] if lifted else scores[key]
-        ranked.append(replace(hit, score=min(1.0, max(0.0, score))))
+        ranked.append(hit.scored(min(1.0, max(0.0, score))))
     return sorted(ranked, key=lambda hit: (-hit.score, hit.path, hit.start, hit.id))

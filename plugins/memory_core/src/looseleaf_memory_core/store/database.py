@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import apsw
-
 from looseleaf import StoreError
 
 from . import schema
@@ -40,7 +39,9 @@ def connect(path: Path, *, write: bool = True) -> apsw.Connection:
     except apsw.Error as error:
         raise StoreError(f"the index {path} cannot be opened: {error}. Check who owns it, or set LOOSELEAF_STATE_DIR.") from error
     except OSError as error:
-        raise StoreError(f"the index {path} cannot be made: {error.strerror}. Set LOOSELEAF_STATE_DIR to a folder you own.") from error
+        raise StoreError(
+            f"the index {path} cannot be made: {error.strerror}. Set LOOSELEAF_STATE_DIR to a folder you own."
+        ) from error
     try:
         return _open(path, write=write)
     except apsw.Error as error:

@@ -22,7 +22,7 @@ _SHORTEST_PREFIX = 4
 _MOST_GROUPS = 60  # FTS5 functions see the phrases as bits of one integer
 _MOST_EXACT = 200
 # Any-word queries read at most this many postings, rarest words first, so that long questions stay quick in large indexes.
-_POSTINGS = 600
+_POSTINGS = 300
 _BEST_PER_IDF = 2.2  # k1 + 1: the most that bm25 can give a term, in units of its idf
 
 
@@ -105,11 +105,9 @@ class Keywords:
     def _count_documents(self, expression: str) -> int:
         token = expression[1:-1]
         if token.count('"') or " " in token:
-            row = self._db.execute(f"SELECT count(*) FROM {self.table} WHERE {self.table} MATCH ?", (expression,)).fetchone()
-            return int(row[0])
-        stems = self._stem(token.encode(), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False)
-        row = self._db.execute(self._vocabulary, (stems[0][0] if stems else token,)).fetchone()
-        return int(row[0]) if row else 0
+            return int(self._db.execute(f"SELECT count(*) FROM {self.table} WHERE {self.table} MATCH ?", (expression,)).get)
+        stems = list(self._stem(token.encode(), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False, include_colocated=False))
+        return int(self._db.execute(self._vocabulary, (str(stems[0]) if stems else token,)).get or 0)
 
 
 class _Group(NamedTuple):
@@ -129,15 +127,8 @@ class KeywordPlan:
         self._exact = exact
         self._weight = sum(group.idf for group in groups)
         self._matchable = sum(group.matchable for group in groups)
-        known = sorted((group for group in groups if group.documents), key=lambda group: group.documents)[:_MOST_GROUPS]
-        read = 0
-        kept = 0
-        for group in known:
-            read += group.documents
-            if kept and read > _POSTINGS:
-                break
-            kept += 1
-        self._known, self._rare = known, known[:kept]
+        self._known = sorted((group for group in groups if group.documents), key=lambda group: group.documents)[:_MOST_GROUPS]
+        self._rare = self._rarest(_POSTINGS)
         select = f"SELECT rowid, -rank, matched({table}) FROM {table} WHERE {table} MATCH ?"
         self._best = f"{select} ORDER BY rank LIMIT ?"
         # The plus keeps rowid out of the plan: one pass over the rare words' postings instead of a seek for each chunk.
@@ -150,9 +141,13 @@ class KeywordPlan:
             return []
         exact = self._holders()
         found: dict[int, KeywordMatch] = {}
-        if len(self._rare) < len(self._known):
-            found.update(self._ask("AND", self._known, limit, exact))
-        for chunk, hit in self._ask("OR", self._rare, limit, exact):
+        rare = self._rare
+        if len(rare) < len(self._known):
+            if not exact:
+                found.update(self._ask("AND", self._known, limit, exact))
+            if exact or found:  # what was asked for is found: any-word hits only fill the list
+                rare = self._rarest(_POSTINGS // 4)
+        for chunk, hit in self._ask("OR", rare, limit, exact):
             if chunk not in found or found[chunk].bm25 < hit.bm25:
                 found[chunk] = hit
         found.update(self._fill([chunk for chunk in exact if chunk not in found], exact))
@@ -162,6 +157,16 @@ class KeywordPlan:
         """Return the matches among `chunks`, wherever they would stand in the list."""
         return dict(self._fill(chunks, {})) if self._known else {}
 
+    def _rarest(self, postings: int) -> list[_Group]:
+        """Return the rarest words, as many as have at most `postings` postings together, and at least one."""
+        read, kept = 0, 0
+        for group in self._known:
+            read += group.documents
+            if kept and read > postings:
+                break
+            kept += 1
+        return self._known[:kept]
+
     def _holders(self) -> dict[int, float]:
         shares: dict[int, float] = {}
         for term in self._exact:
@@ -170,7 +175,9 @@ class KeywordPlan:
         best = max(shares.values(), default=1.0)
         return {chunk: share / best for chunk, share in shares.items()}
 
-    def _ask(self, joined: str, groups: Sequence[_Group], limit: int, exact: dict[int, float]) -> Iterable[tuple[int, KeywordMatch]]:
+    def _ask(
+        self, joined: str, groups: Sequence[_Group], limit: int, exact: dict[int, float]
+    ) -> Iterable[tuple[int, KeywordMatch]]:
         return self._rows(groups, self._db.execute(self._best, (_join(joined, groups), limit)), exact)
 
     def _fill(self, chunks: Iterable[int], exact: dict[int, float]) -> Iterable[tuple[int, KeywordMatch]]:
@@ -182,21 +189,27 @@ class KeywordPlan:
     def _rows(
         self, groups: Sequence[_Group], rows: Iterable[tuple[int, float, int]], exact: dict[int, float]
     ) -> Iterable[tuple[int, KeywordMatch]]:
-        owners: list[int] = []  # which group each phrase of the expression belongs to
-        for index, group in enumerate(groups):
-            owners += [index] * (group.expression.count('"') // 2)
+        bits: list[tuple[int, float]] = []  # which phrases of the expression belong to each word, and the word's weight
+        phrase = 0
+        for group in groups:
+            width = group.expression.count('"') // 2
+            bits.append((((1 << width) - 1) << phrase, group.matchable))
+            phrase += width
+        shares: dict[int, float] = {}
+        best = _BEST_PER_IDF * self._weight
         for chunk, bm25, mask in rows:
-            held = {owner for phrase, owner in enumerate(owners) if mask >> phrase & 1}
-            matched = min(1.0, sum(groups[index].matchable for index in held) / self._matchable)
-            coverage = min(1.0, bm25 / (_BEST_PER_IDF * self._weight))
-            yield chunk, KeywordMatch(chunk, bm25, coverage, matched, exact.get(chunk, 0.0))
+            matched = shares.get(mask)
+            if matched is None:
+                held = sum(weight for phrases, weight in bits if mask & phrases)
+                matched = shares[mask] = min(1.0, held / self._matchable)
+            yield chunk, KeywordMatch(chunk, bm25, min(1.0, bm25 / best), matched, exact.get(chunk, 0.0))
 
 
 def _join(operator: str, groups: Sequence[_Group]) -> str:
     return f" {operator} ".join(f"({group.expression})" for group in groups)
 
 
-def _matched(api: apsw.FTS5ExtensionApi) -> int:
+def _matched(api: apsw.FTS5ExtensionApi, *_: object) -> int:
     """FTS5 function: the phrases of the query that this row holds, as a bit mask."""
     mask = 0
     for phrase in range(api.phrase_count):

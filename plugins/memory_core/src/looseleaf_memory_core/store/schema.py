@@ -72,8 +72,12 @@ def ensure(db: apsw.Connection, *, writable: bool) -> None:
     if version == VERSION or not writable:
         return
     if version:
-        names = [name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL%'")]
-        names += [name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")]
+        names = [
+            name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL%'")
+        ]
+        names += [
+            name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+        ]
         for name in names:
             db.execute(f'DROP TABLE IF EXISTS "{name}"')
     with db:

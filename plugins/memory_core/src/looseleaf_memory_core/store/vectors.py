@@ -36,10 +36,19 @@ class SqlNearest:
             f"JOIN chunk_{generation} AS chunk ON chunk.hash = embedding.hash WHERE embedding.space = ? "
             "ORDER BY cosine DESC, chunk.id LIMIT ?"
         )
+        self._some = (  # CROSS JOIN keeps the order: a few chunks, then their vectors
+            f"SELECT chunk.id, 1 - vec_distance_cosine(embedding.vector, ?) FROM json_each(?) AS wanted "
+            f"CROSS JOIN chunk_{generation} AS chunk ON chunk.id = wanted.value "
+            "CROSS JOIN embedding ON embedding.space = ? AND embedding.hash = chunk.hash"
+        )
 
     def nearest(self, vector: Vector, limit: int) -> list[tuple[int, float]]:
         """Return the `limit` chunks nearest to `vector` with their cosines, best first."""
         return list(self._db.execute(self._sql, (vector.tobytes(), self._space, limit)))
+
+    def cosines(self, vector: Vector, chunks: Iterable[int]) -> dict[int, float]:
+        """Return the cosine of each of `chunks` that has a vector."""
+        return dict(self._db.execute(self._some, (vector.tobytes(), json.dumps(list(chunks)), self._space)))
 
 
 class MemoryNearest:
@@ -57,6 +66,7 @@ class MemoryNearest:
         else:
             signs = f"JOIN sketch ON sketch.embedding = embedding.id {join}"
             rows = list(db.execute(f"SELECT chunk.id, embedding.id, sketch.bits FROM embedding {signs}", (space,)))
+        rows.sort()  # by chunk, to be looked up by it
         self._chunks = np.fromiter((row[0] for row in rows), np.int64, len(rows))
         self._embeddings = np.fromiter((row[1] for row in rows), np.int64, len(rows))
         data = b"".join(row[2] for row in rows)
@@ -73,15 +83,27 @@ class MemoryNearest:
         if not len(self._chunks):
             return []
         if self._whole:
-            places, cosines = np.arange(len(self._chunks)), np.vecdot(self._vectors, vector)
-            if len(cosines) > limit:
-                places = np.argpartition(cosines, -limit)[-limit:]
-                cosines = cosines[places]
+            cosines = np.vecdot(self._vectors, vector)  # on one core quicker than BLAS
+            many = len(cosines) > limit
+            places = np.argpartition(cosines, -limit)[-limit:] if many else np.arange(len(cosines))
+            cosines = cosines[places]
         else:
             places = self._likely(vector, max(_RESCORED, len(self._chunks) // _RESCORED_SHARE, 2 * limit))
             cosines = self._rescored(places, vector)
         order = np.lexsort((self._chunks[places], -cosines))[:limit]
         return list(zip(self._chunks[places][order].tolist(), cosines[order].tolist(), strict=True))
+
+    def cosines(self, vector: Vector, chunks: Iterable[int]) -> dict[int, float]:
+        """Return the cosine of each of `chunks` that has a vector."""
+        import numpy as np
+
+        wanted = np.fromiter(chunks, np.int64)
+        if not len(wanted) or not len(self._chunks):
+            return {}
+        places = np.minimum(np.searchsorted(self._chunks, wanted), len(self._chunks) - 1)
+        places = places[self._chunks[places] == wanted]
+        found = np.vecdot(self._vectors[places], vector) if self._whole else self._rescored(places, vector)
+        return dict(zip(self._chunks[places].tolist(), found.tolist(), strict=True))
 
     def _likely(self, vector: Vector, count: int) -> npt.NDArray[np.intp]:
         import numpy as np
@@ -100,24 +122,8 @@ class MemoryNearest:
         rows = list(self._db.execute("SELECT id, vector FROM embedding WHERE id IN (SELECT value FROM json_each(?))", (listed,)))
         matrix = np.frombuffer(b"".join(row[1] for row in rows), np.float32).reshape(len(rows), -1)
         ids = np.fromiter((row[0] for row in rows), np.int64, len(rows))
-        return np.vecdot(matrix, vector)[np.searchsorted(ids, wanted)]
-
-
-def cosines(db: apsw.Connection, generation: int, space: int, vector: Vector, chunks: Iterable[int]) -> dict[int, float]:
-    """Return the cosine of each of `chunks` that has a vector."""
-    import numpy as np
-
-    rows = list(
-        db.execute(
-            f"SELECT chunk.id, embedding.vector FROM chunk_{generation} AS chunk JOIN embedding ON embedding.space = ? "
-            "AND embedding.hash = chunk.hash WHERE chunk.id IN (SELECT value FROM json_each(?))",
-            (space, json.dumps(list(chunks))),
-        )
-    )
-    if not rows:
-        return {}
-    matrix = np.frombuffer(b"".join(row[1] for row in rows), np.float32).reshape(len(rows), -1)
-    return dict(zip((row[0] for row in rows), np.vecdot(matrix, vector).tolist(), strict=True))
+        found: Vector = np.vecdot(matrix, vector)[np.searchsorted(ids, wanted)]
+        return found
 
 
 def sign_bits(vectors: Vector) -> list[bytes]:
