@@ -194,7 +194,8 @@ class Plugins:
         except (pluggy.PluginValidationError, ValueError) as error:
             if self._manager.is_registered(plugin):
                 self._manager.unregister(plugin)  # nothing half-registered stays behind
-            text = f"{entry.origin} does not fit the hooks: {error}"
+            fault = " ".join(str(error).split())
+            text = f"{entry.origin} does not fit the hooks: {fault}"
             raise PluginError(text, kind=entry.kind, name=entry.name, origin=entry.origin) from error
         self._loaded[entry.value] = plugin
         return plugin

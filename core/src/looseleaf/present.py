@@ -36,8 +36,9 @@ def _spots(text: str, terms: tuple[str, ...]) -> list[tuple[int, int, str]]:
             if spaced:
                 while end < len(text) and (text[end].isalnum() or text[end] == "_"):
                     end += 1
-            longer = end - at - len(needle) > 4 and needle.isalpha()
-            if not spaced or not (longer or (at and text[at - 1].isalnum() and needle[0].isalnum())):
+            ending = text[at + len(needle) : end]
+            other = ending if len(needle) < 4 else ending[4:]  # a longer ending makes it another word
+            if not spaced or not (other.strip("s") or (at and text[at - 1].isalnum() and needle[0].isalnum())):
                 spots.append((at, end, needle))
             at = folded.find(needle, end)
     spots.sort()

@@ -59,14 +59,15 @@ def locate(layout: Layout, path: str, *, private: bool = True) -> tuple[Root, tu
     if asked[0] == "~":
         raise ReadRefused(path, "paths are absolute or relative to the workspace; ~ is not expanded")
     full = os.path.normpath(os.path.join(layout.workspace, asked))
+    inside = False
     for root, relative in _owners(layout, full):
         if not private and not relative and layout.is_curated(layout.shown(root.path)):
             raise ReadRefused(path, "curated memory is not shown in groups and channels")
-        if relative and not root.takes("/".join(relative)):
-            if not full.endswith(".md"):
-                raise ReadRefused(path, "it is not a Markdown file (.md)")
-            continue
-        return root, relative
+        if not relative or root.takes("/".join(relative)):
+            return root, relative
+        inside = True
+    if inside and not full.endswith(".md"):
+        raise ReadRefused(path, "it is not a Markdown file (.md)")
     if os.path.commonpath([str(layout.workspace), full]) == str(layout.workspace):
         raise ReadRefused(path, "it is not a memory file: those are MEMORY.md, memory/**/*.md and what extraPaths lists")
     raise ReadRefused(path, "it lies outside the workspace and is not listed under extraPaths")

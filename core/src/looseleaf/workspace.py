@@ -146,14 +146,14 @@ class Layout:
         yield Found(shown, root.path, info.st_size, info.st_mtime_ns, info.st_dev, info.st_ino)
 
     def _walk_folder(self, root: Root, folder: str, shown: str) -> Iterator[Found | Skipped]:
-        pending = [(folder, shown, "")]
+        pending = [(folder, "" if shown == "." else f"{shown}/", "")]
         while pending:
-            folder, shown, inside = pending.pop()
+            folder, prefix, inside = pending.pop()
             try:
                 with os.scandir(folder) as entries:
                     listed = sorted(entries, key=lambda entry: entry.name)
             except OSError as error:
-                yield Skipped(shown, f"the folder cannot be read: {error.strerror}")
+                yield Skipped(prefix.rstrip("/") or ".", f"the folder cannot be read: {error.strerror}")
                 continue
             folders = []
             for entry in listed:
@@ -161,22 +161,22 @@ class Layout:
                 relative = inside + name
                 if entry.is_symlink():
                     if name.endswith(".md") or os.path.isdir(entry.path):
-                        yield Skipped(f"{shown}/{name}", "it is a symbolic link; list its target under extraPaths to include it")
+                        yield Skipped(prefix + name, "it is a symbolic link; list its target under extraPaths to include it")
                 elif entry.is_dir(follow_symlinks=False):
                     if name[0] == "." or name in IGNORED_FOLDERS:
-                        yield Skipped(f"{shown}/{name}", "folders of this name, and hidden ones, are ignored")
+                        yield Skipped(prefix + name, "folders of this name, and hidden ones, are ignored")
                     else:
-                        folders.append((entry.path, f"{shown}/{name}", f"{relative}/"))
+                        folders.append((entry.path, f"{prefix}{name}/", f"{relative}/"))
                 elif not root.takes(relative):
                     continue
                 elif name[0] == ".":
-                    yield Skipped(f"{shown}/{name}", "hidden files are ignored")
+                    yield Skipped(prefix + name, "hidden files are ignored")
                 elif entry.is_file(follow_symlinks=False):
                     try:
                         info = entry.stat(follow_symlinks=False)
                     except OSError:
                         continue  # it vanished since the folder was listed
-                    yield Found(f"{shown}/{name}", entry.path, info.st_size, info.st_mtime_ns, info.st_dev, info.st_ino)
+                    yield Found(prefix + name, entry.path, info.st_size, info.st_mtime_ns, info.st_dev, info.st_ino)
             pending += reversed(folders)
 
     def day_of(self, path: str) -> date | None:

@@ -16,6 +16,8 @@ R = TypeVar("R", bound="_Weighted")
 
 # The keyword side counts in full once it explains a quarter of the query; see docs/quality.md.
 _GATE = 4.0
+_COVERED = 1.0  # a list that does not say how much of the query it explains is taken to explain it
+_FUSED = frozenset({"bm25", "cosine"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,20 +61,16 @@ class Balanced(_Weighted):
 
     def __call__(self, lists: Mapping[str, Sequence[Hit]], query: Query) -> list[Hit]:
         """Return the union of the lists, best first."""
-        union = _union(lists)
-        words = _minmax({key: _signal(hit, "bm25", "keyword", lists) or 0.0 for key, hit in union.items()})
-        meaning = _minmax({key: _signal(hit, "cosine", "vector", lists) for key, hit in union.items()})
-        covered = [hit.signals["coverage"] for hit in union.values() if "coverage" in hit.signals]
-        gate = min(1.0, _GATE * max(covered)) if covered else 1.0
-        text, vector = self._sides(bool(words), bool(meaning))
-        # A chunk that has no vector yet is taken at its words.
-        scores = {key: text * gate * words.get(key, 0.0) + vector * meaning.get(key, gate * words.get(key, 0.0)) for key in union}
+        union, scores = _union(lists)
+        signals = {key: hit.signals for key, hit in union.items() if key not in scores}
+        words = _minmax({key: given.get("bm25", 0.0) for key, given in signals.items()})
+        meaning = _minmax({key: given["cosine"] for key, given in signals.items() if "cosine" in given})
+        gate = min(1.0, _GATE * max((given.get("coverage", _COVERED) for given in signals.values()), default=0.0))
+        text, vector = (self.text, self.vector) if words and meaning else (1.0, 0.0) if words else (0.0, 1.0)
+        for key in signals:
+            worded = gate * words.get(key, 0.0)
+            scores[key] = text * worded + vector * meaning.get(key, worded)  # without a vector yet, a chunk is taken at its words
         return _ordered(union, scores)
-
-    def _sides(self, words: bool, meaning: bool) -> tuple[float, float]:
-        if words and meaning:
-            return self.text, self.vector
-        return (1.0, 0.0) if words else (0.0, 1.0)
 
 
 class Weighted(_Weighted):
@@ -83,41 +81,41 @@ class Weighted(_Weighted):
 
     def __call__(self, lists: Mapping[str, Sequence[Hit]], query: Query) -> list[Hit]:
         """Return the union of the lists, best first."""
-        union = _union(lists)
-        words = {key: value for key, hit in union.items() if (value := _signal(hit, "bm25", "keyword", lists)) is not None}
-        best = max(words.values(), default=0.0) or 1.0
-        meaning = {key: _signal(hit, "similarity", "vector", lists) or 0.0 for key, hit in union.items()}
-        if not any(meaning.values()):
-            return _ordered(union, {key: words.get(key, 0.0) / best for key in union})
-        scores = {key: self.text * words.get(key, 0.0) / best + self.vector * meaning[key] for key in union}
+        union, scores = _union(lists)
+        signals = {key: hit.signals for key, hit in union.items() if key not in scores}
+        best = max((given.get("bm25", 0.0) for given in signals.values()), default=0.0) or 1.0
+        meant = any("similarity" in given for given in signals.values())
+        for key, given in signals.items():
+            worded = given.get("bm25", 0.0) / best
+            scores[key] = self.text * worded + self.vector * given.get("similarity", 0.0) if meant else worded
         return _ordered(union, scores)
 
 
-def _union(lists: Mapping[str, Sequence[Hit]]) -> dict[str, Hit]:
-    """Return each hit once; where lists hold different signals of it, all of them. The order of lists carries no meaning."""
+def _union(lists: Mapping[str, Sequence[Hit]]) -> tuple[dict[str, Hit], dict[str, float]]:
+    """Return each hit once, with the signals of all lists it is on, and the scores of hits that have no signals to fuse.
+
+    Those come from other slots and are taken at the best of their own scores. The order of lists and hits carries no meaning.
+    """
     union: dict[str, Hit] = {}
+    scores: dict[str, float] = {}
     for source in sorted(lists):
         for hit in lists[source]:
             known = union.setdefault(hit.id, hit)
             if known is not hit and known.signals != hit.signals:
                 union[hit.id] = replace(known, signals={**hit.signals, **known.signals})
-    return union
+            if not _FUSED.isdisjoint(union[hit.id].signals):
+                scores.pop(hit.id, None)
+            else:
+                scores[hit.id] = max(scores.get(hit.id, 0.0), min(1.0, hit.score))
+    return union, scores
 
 
-def _signal(hit: Hit, name: str, source: str, lists: Mapping[str, Sequence[Hit]]) -> float | None:
-    value = hit.signals.get(name)
-    if value is None and source in lists and not hit.signals:
-        return next((float(other.score) for other in lists[source] if other.id == hit.id), None)
-    return value
-
-
-def _minmax(values: Mapping[str, float | None]) -> dict[str, float]:
-    """Return the values that are there, moved into [0, 1]; equal ones are all 1, and all of nothing is nothing."""
-    present = {key: value for key, value in values.items() if value is not None}
-    if not any(present.values()):
+def _minmax(values: Mapping[str, float]) -> dict[str, float]:
+    """Return the values moved into [0, 1]; equal ones are all 1, and where all are 0 there is nothing."""
+    if not any(values.values()):
         return {}
-    low, high = min(present.values()), max(present.values())
-    return {key: (value - low) / (high - low) if high > low else 1.0 for key, value in present.items()}
+    low, high = min(values.values()), max(values.values())
+    return {key: (value - low) / (high - low) if high > low else 1.0 for key, value in values.items()}
 
 
 def _ordered(union: Mapping[str, Hit], scores: Mapping[str, float]) -> list[Hit]:

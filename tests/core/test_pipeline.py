@@ -1,0 +1,124 @@
+"""The pipeline: one total order, guard rails, the gate and the trace."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf, nan
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from looseleaf import Hit, Query, StageError
+from looseleaf.pipeline import Pipeline, by_evidence, clamp, evidence, total_order
+
+SCORES = st.sampled_from([0.0, 0.25, 0.5, 0.5, 0.75, 1.0])
+HITS = st.lists(
+    st.builds(
+        Hit,
+        id=st.integers(0, 12).map(str),
+        path=st.sampled_from(["a.md", "b.md", "memory/2026-02-10.md"]),
+        start=st.integers(1, 3),
+        end=st.just(3),
+        text=st.sampled_from(["one", "two"]),
+        score=SCORES,
+    ),
+    unique_by=lambda hit: hit.id,
+    max_size=8,
+)
+ANY = Query("q", limit=5, min_score=0.0)
+
+
+def flat(lists, query):
+    return [hit for hits in lists.values() for hit in hits]
+
+
+@given(HITS, st.randoms())
+def test_the_order_is_total(hits: list[Hit], random) -> None:
+    """The same hits come out in the same order, however they went in."""
+    shuffled = hits[:]
+    random.shuffle(shuffled)
+    pipeline = Pipeline(flat)
+    first = [hit.id for hit in pipeline.run({"a": hits}, ANY).hits]
+    assert first == [hit.id for hit in pipeline.run({"a": shuffled}, ANY).hits]
+    assert first == [hit.id for hit in sorted(hits, key=total_order)][:5]
+
+
+@given(HITS)
+def test_scores_never_rise_down_the_list(hits: list[Hit]) -> None:
+    """What is shown falls or stays, and lies in [0, 1]."""
+    scores = [hit.score for hit in clamp(Pipeline(by_evidence).run({"a": hits}, ANY).hits)]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 for score in scores)
+
+
+@pytest.mark.parametrize(
+    ("stage", "says"),
+    [
+        (lambda hits, query: 1 / 0, "ZeroDivisionError"),
+        (lambda hits, query: [*hits, Hit("new", "x.md", 1, 1, "")], "not given: 'new'"),
+        (lambda hits, query: [hits[0], hits[0]], "twice"),
+        (lambda hits, query: [hits[0].scored(nan)], "score nan"),
+        (lambda hits, query: [hits[0].scored(inf)], "score inf"),
+        (lambda hits, query: tuple(hits), "tuple, not a list"),
+        (lambda hits, query: None, "NoneType, not a list"),
+        (lambda hits, query: ["no hit"], "not given: 'no hit'"),
+    ],
+)
+def test_a_stage_that_breaks_its_contract_is_skipped(stage, says: str) -> None:
+    """PL-12: hits are never invented, doubled or given a score that is no number; strict mode raises."""
+    hits = [Hit("1", "a.md", 1, 1, "", 0.9), Hit("2", "a.md", 2, 2, "", 0.8)]
+    result = Pipeline(flat, (("odd", stage),)).run({"a": hits}, ANY)
+    assert [hit.id for hit in result.hits] == ["1", "2"]
+    assert says in result.notes[0].text
+    with pytest.raises((StageError, ZeroDivisionError)):
+        Pipeline(flat, (("odd", stage),), strict=True).run({"a": hits}, ANY)
+
+
+def test_a_broken_ranker_leaves_evidence() -> None:
+    """Search goes on without the ranker, best evidence first."""
+    hits = [Hit("1", "a.md", 1, 1, "", 9.0, {"matched": 0.4}), Hit("2", "a.md", 2, 2, "", 1.0, {"matched": 0.9})]
+    result = Pipeline(lambda lists, query: 1 / 0, name="odd").run({"a": hits}, ANY)
+    assert [hit.id for hit in result.hits] == ["2", "1"]
+    assert result.notes[0].code == "stage-skipped"
+
+
+def test_an_exact_hit_is_never_gated() -> None:
+    """RK-01, RK-02: an exact phrase or identifier stays whatever its score."""
+    hit = Hit("1", "a.md", 1, 1, "TICKER-XQ", 0.0, {"exact": 1.0, "matched": 0.1, "similarity": 0.0})
+    assert Pipeline(flat).run({"a": [hit]}, Query("TICKER-XQ")).hits == [hit]
+
+
+def test_nothing_near_gives_nothing() -> None:
+    """UX-06: a query that matches nothing returns nothing."""
+    hit = Hit("1", "a.md", 1, 1, "", 1.0, {"matched": 0.0, "similarity": 0.3, "exact": 0.0})
+    assert Pipeline(flat).run({"a": [hit]}, Query("ZXQ_NO_MATCH")).hits == []
+
+
+def test_the_gate_cuts_the_tail_only() -> None:
+    """A hit ranked above one that stays is never dropped."""
+    sure = {"matched": 1.0}
+    hits = [Hit("1", "a", 1, 1, "", 0.9, {"matched": 0.1}), Hit("2", "a", 1, 1, "", 0.8, sure), Hit("3", "a", 1, 1, "", 0.7, {"matched": 0.1})]
+    assert [hit.id for hit in Pipeline(flat).run({"a": hits}, Query("q")).hits] == ["1", "2"]
+
+
+def test_evidence_of_a_slot_without_signals_is_its_score() -> None:
+    """A third party's slot is gated on its own scores."""
+    assert evidence(Hit("1", "a", 1, 1, "", 0.4)) == 0.4
+
+
+def test_the_trace_says_what_every_stage_did() -> None:
+    """Each candidate has a step for each stage it met, with its score or why it was dropped."""
+    hits = [Hit(str(place), "a.md", place, place, "", 1 - place / 10) for place in range(1, 5)]
+    stage = ("drop", lambda hits, query: hits[1:])
+    result = Pipeline(flat, (stage,), name="flat").run({"a": hits}, Query("q", limit=2, min_score=0.65), explain=True)
+    ways = {trace.hit.id: [(step.stage, step.reason) for step in trace.steps] for trace in result.traces()}
+    assert ways["1"] == [("flat", ""), ("minScore", ""), ("drop", "drop left it out")]
+    assert ways["2"] == [("flat", ""), ("minScore", ""), ("drop", ""), ("limit", "")]
+    assert ways["4"] == [("flat", ""), ("minScore", "evidence is below 0.65")]
+
+
+def test_scored_changes_only_the_score() -> None:
+    """`Hit.scored` is `replace`, only quicker."""
+    hit = Hit("1", "a.md", 1, 2, "t", 0.1, {"bm25": 1.0}, "sessions", "A > B", None)
+    assert hit.scored(0.7) == replace(hit, score=0.7)
