@@ -14,7 +14,9 @@ from looseleaf import AgentSettings, Notebook, load_settings, open_notebook
 from looseleaf._catalog import Catalog, scan
 from looseleaf._run import run
 
-settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+settings.register_profile(
+    "default", deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 settings.load_profile("default")
 
 SITE = Path(__file__).parent / "fixtures" / "site"
@@ -72,7 +74,9 @@ def opened(agent: Callable[..., AgentSettings]) -> Iterator[Callable[..., Notebo
     """Open notebooks on the workspace; they are closed in the end."""
     notebooks: list[Notebook] = []
 
-    def make(search: dict[str, Any] | None = None, *, catalog: Catalog | None = None, strict: bool | None = True, **roots: Any) -> Notebook:
+    def make(
+        search: dict[str, Any] | None = None, *, catalog: Catalog | None = None, strict: bool | None = True, **roots: Any
+    ) -> Notebook:
         notebook = open_notebook(agent(search, **roots), catalog=catalog or scan(), environ={}, strict=strict)
         notebooks.append(notebook)
         return notebook

@@ -98,7 +98,11 @@ def test_nothing_near_gives_nothing() -> None:
 def test_the_gate_cuts_the_tail_only() -> None:
     """A hit ranked above one that stays is never dropped."""
     sure = {"matched": 1.0}
-    hits = [Hit("1", "a", 1, 1, "", 0.9, {"matched": 0.1}), Hit("2", "a", 1, 1, "", 0.8, sure), Hit("3", "a", 1, 1, "", 0.7, {"matched": 0.1})]
+    hits = [
+        Hit("1", "a", 1, 1, "", 0.9, {"matched": 0.1}),
+        Hit("2", "a", 1, 1, "", 0.8, sure),
+        Hit("3", "a", 1, 1, "", 0.7, {"matched": 0.1}),
+    ]
     assert [hit.id for hit in Pipeline(flat).run({"a": hits}, Query("q")).hits] == ["1", "2"]
 
 

@@ -27,7 +27,9 @@ def test_a_selected_plugin_is_loaded_and_others_are_not(plugins) -> None:
 
 def test_a_broken_plugin_is_named_with_its_distribution(plugins) -> None:
     """PL-05: the error names distribution, version, value and cause."""
-    with pytest.raises(PluginError, match=r"fake-broken 0\.3 \(fake_broken\) cannot be imported: ImportError: libmissing") as caught:
+    with pytest.raises(
+        PluginError, match=r"fake-broken 0\.3 \(fake_broken\) cannot be imported: ImportError: libmissing"
+    ) as caught:
         plugins().embedder("broken")
     assert caught.value.kind == "embedder"
     assert isinstance(caught.value.__cause__, ImportError)
@@ -46,7 +48,9 @@ def test_the_twin_s_other_plugins_still_work(plugins) -> None:
 
 def test_an_unknown_name_lists_the_installed_ones(plugins) -> None:
     """PV-26, PL-06: the message gives the known names, the nearest and the entry-point group."""
-    with pytest.raises(PluginError, match=r"no embedder called 'bundeld' is installed. Did you mean 'bundled'\?.*looseleaf\.embedder"):
+    with pytest.raises(
+        PluginError, match=r"no embedder called 'bundeld' is installed. Did you mean 'bundled'\?.*looseleaf\.embedder"
+    ):
         plugins().embedder("bundeld")
 
 

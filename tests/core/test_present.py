@@ -32,7 +32,9 @@ def test_a_snippet_is_the_text_of_its_lines(lines: list[str], start: int, terms:
 
 def test_the_window_lies_around_the_match() -> None:
     """A match in the second half of a long chunk is shown, with whole lines."""
-    text = "\n".join([*(f"line {number} says nothing at all here" for number in range(60)), "the gateway runs on the Mac", "the end"])
+    text = "\n".join(
+        [*(f"line {number} says nothing at all here" for number in range(60)), "the gateway runs on the Mac", "the end"]
+    )
     shown = present(hit(text), ("gateway", "Mac"))
     assert "the gateway runs on the Mac" in shown.snippet
     assert shown.snippet.startswith("line ")

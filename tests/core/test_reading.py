@@ -39,7 +39,10 @@ def test_only_lf_and_crlf_end_a_line(layout: Layout, write: Callable) -> None:
     assert read_page(layout, "memory/odd.md").lines == 2
 
 
-@pytest.mark.parametrize(("path", "start", "status"), [("memory/2026-12-31.md", 1, "not_found"), ("memory/a.md", 99, "past_end"), ("memory/empty.md", 1, "empty")])
+@pytest.mark.parametrize(
+    ("path", "start", "status"),
+    [("memory/2026-12-31.md", 1, "not_found"), ("memory/a.md", 99, "past_end"), ("memory/empty.md", 1, "empty")],
+)
 def test_nothing_there_is_no_error(layout: Layout, path: str, start: int, status: str) -> None:
     """MG-04, MG-06: empty text, the path and why."""
     page = read_page(layout, path, start)
@@ -72,7 +75,11 @@ def test_a_sibling_whose_name_begins_alike_is_refused(tmp_path: Path) -> None:
         (tmp_path / name / "memory").mkdir(parents=True)
         (tmp_path / name / "memory" / "secrets.md").write_text("x")
     layout = Layout(tmp_path / "work")
-    for path in (str(tmp_path / "workspace/memory/secrets.md"), "../workspace/memory/secrets.md", "memory/../../workspace/memory/secrets.md"):
+    for path in (
+        str(tmp_path / "workspace/memory/secrets.md"),
+        "../workspace/memory/secrets.md",
+        "memory/../../workspace/memory/secrets.md",
+    ):
         with pytest.raises(ReadRefused):
             read_page(layout, path)
     with pytest.raises(ReadRefused):

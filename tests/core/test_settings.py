@@ -63,7 +63,11 @@ def test_the_file_is_never_written(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "key"),
-    [("{a:1, a:2}", "a"), ('{"plugins": {"deny": [], "deny": []}}', "plugins.deny"), ("{plugins:{}, agents:{}, plugins:{}}", "plugins")],
+    [
+        ("{a:1, a:2}", "a"),
+        ('{"plugins": {"deny": [], "deny": []}}', "plugins.deny"),
+        ("{plugins:{}, agents:{}, plugins:{}}", "plugins"),
+    ],
 )
 def test_a_key_given_twice_is_a_warning(tmp_path: Path, text: str, key: str) -> None:
     """CF-05: parsers keep the last value in silence; we say so."""
@@ -111,7 +115,10 @@ def test_other_programs_subtrees_are_ignored(tmp_path: Path) -> None:
     theirs = {
         "channels": {"telegram": {"token": "x"}},
         "gateway": {"port": 18789},
-        "agents": {"defaults": {"model": {"primary": "x"}, "compaction": {"mode": "safeguard"}}, "list": [{"id": "a", "tools": {}}]},
+        "agents": {
+            "defaults": {"model": {"primary": "x"}, "compaction": {"mode": "safeguard"}},
+            "list": [{"id": "a", "tools": {}}],
+        },
         "models": {"providers": {"openai": {"api": "responses", "models": [{"id": "x"}]}}},
         "plugins": {"installs": {"x": {"source": "npm"}}, "entries": {"x": {"enabled": True, "hooks": {"timeoutMs": 5}}}},
     }
@@ -262,13 +269,20 @@ def test_an_old_provider_is_gone_after_the_config_changed(tmp_path: Path) -> Non
 
 def test_a_second_start_gives_the_same_settings(tmp_path: Path) -> None:
     """Known-valid data is not validated again, and both ways agree."""
-    config = search(extraPaths=["a", {"path": "b", "pattern": "*.txt"}], query={"hybrid": {"mmr": {"enabled": True, "lambda": 0.5}}})
+    config = search(
+        extraPaths=["a", {"path": "b", "pattern": "*.txt"}], query={"hybrid": {"mmr": {"enabled": True, "lambda": 0.5}}}
+    )
     config["agents"]["list"] = [{"id": "x", "memorySearch": {"sync": {"watch": "poll"}}}]
     config["plugins"] = {"entries": {"acme": {"config": {"deep": {"list": [1]}}}}, "deny": ["y"]}
     first, second = load(tmp_path, config), load(tmp_path, config)
     assert not is_dataclass(first.raw)
     assert first.for_agent("x") == second.for_agent("x")
-    assert (first.agents, first.plugins, first.memory, first.models) == (second.agents, second.plugins, second.memory, second.models)
+    assert (first.agents, first.plugins, first.memory, first.models) == (
+        second.agents,
+        second.plugins,
+        second.memory,
+        second.models,
+    )
     assert second.trusted
 
 
@@ -331,7 +345,10 @@ def test_two_workspaces_given_by_hand_never_share_an_index(tmp_path: Path) -> No
 
 def test_an_unknown_time_zone_is_told(tmp_path: Path) -> None:
     """The message shows what a name looks like."""
-    assert "Europe/Berlin" in problems(tmp_path, {"agents": {"defaults": {"userTimezone": "Mars/Olympus"}}})["agents.defaults.userTimezone"]
+    assert (
+        "Europe/Berlin"
+        in problems(tmp_path, {"agents": {"defaults": {"userTimezone": "Mars/Olympus"}}})["agents.defaults.userTimezone"]
+    )
 
 
 @dataclass(frozen=True)
@@ -353,7 +370,12 @@ def test_a_plugin_s_own_options_are_checked_by_dotted_path() -> None:
 def test_settings_survive_a_round_trip(tmp_path: Path, results: int, score: float, flag: bool, paths: list[str]) -> None:
     """What is written as JSON is what is read."""
     chosen = load(
-        tmp_path, search(query={"maxResults": results, "minScore": score}, cache={"enabled": flag}, extraPaths=[f"x{p}" for p in paths if "$" not in p])
+        tmp_path,
+        search(
+            query={"maxResults": results, "minScore": score},
+            cache={"enabled": flag},
+            extraPaths=[f"x{p}" for p in paths if "$" not in p],
+        ),
     ).for_agent()
     assert chosen.search.query.max_results == results
     assert chosen.search.query.min_score == score

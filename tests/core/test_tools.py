@@ -35,7 +35,9 @@ def test_a_search_gives_path_lines_and_source(opened: Callable, notes: None) -> 
     assert answer["mode"] == "keyword"
 
 
-@pytest.mark.parametrize(("citations", "key", "cited"), [("auto", None, True), ("auto", GROUP, False), ("on", GROUP, True), ("off", None, False)])
+@pytest.mark.parametrize(
+    ("citations", "key", "cited"), [("auto", None, True), ("auto", GROUP, False), ("on", GROUP, True), ("off", None, False)]
+)
 def test_citations_follow_the_chat(opened: Callable, notes: None, citations: str, key: str | None, cited: bool) -> None:
     """`auto` cites in direct chats; off tells the model to keep paths to itself."""
     notebook = opened(memory={"citations": citations})

@@ -80,11 +80,24 @@ def test_a_hit_shows_path_lines_score_and_signals(looseleaf, write) -> None:
 def test_json_is_one_value(looseleaf, write) -> None:
     """Every command prints one JSON value and nothing else, also when it fails."""
     write("MEMORY.md", "gateway")
-    for arguments in (["search", "gateway"], ["get", "MEMORY.md"], ["index"], ["status"], ["plugins"], ["config", "show"], ["config", "check"]):
+    for arguments in (
+        ["search", "gateway"],
+        ["get", "MEMORY.md"],
+        ["index"],
+        ["status"],
+        ["plugins"],
+        ["config", "show"],
+        ["config", "check"],
+    ):
         done = looseleaf(*arguments, "--json")
         assert done.returncode == 0, (arguments, done.stderr)
         value(done)
-    for arguments, code in ((["search"], 2), (["get", "/etc/passwd"], 1), (["frobnicate"], 2), (["config", "explain", "nonsense"], 2)):
+    for arguments, code in (
+        (["search"], 2),
+        (["get", "/etc/passwd"], 1),
+        (["frobnicate"], 2),
+        (["config", "explain", "nonsense"], 2),
+    ):
         done = looseleaf(*arguments, "--json")
         assert (done.returncode, "error" in value(done)) == (code, True), (arguments, done.stdout, done.stderr)
 
@@ -188,7 +201,9 @@ def test_get_takes_a_citation(looseleaf, write) -> None:
 def test_config_shows_values_and_their_origin(looseleaf, tmp_path: Path) -> None:
     """`config explain` names the file or variable, and never shows a key."""
     config = tmp_path / "c.json5"
-    config.write_text("{agents: {defaults: {memorySearch: {query: {maxResults: 9}, remote: {apiKey: 'sk-secret', baseUrl: 'https://x'}}}}}")
+    config.write_text(
+        "{agents: {defaults: {memorySearch: {query: {maxResults: 9}, remote: {apiKey: 'sk-secret', baseUrl: 'https://x'}}}}}"
+    )
     done = looseleaf("config", "explain", "memorySearch.query.maxResults", "--config", str(config))
     assert done.stdout == f"agents.defaults.memorySearch.query.maxResults\t9\t{config}\n"
     done = looseleaf("config", "explain", "memorySearch.provider", "--config", str(config))
@@ -271,7 +286,10 @@ def test_interrupting_loses_nothing_finished(write, workspace: Path) -> None:
         write(f"memory/{number}.md", "The gateway runs on the Mac Studio.\n\n" * 400)
     code = "from looseleaf.cli import main; main()"
     process = subprocess.Popen(
-        [sys.executable, "-c", code, "index", "-w", str(workspace)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"
+        [sys.executable, "-c", code, "index", "-w", str(workspace)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
     )
     state = Path(os.environ["LOOSELEAF_STATE_DIR"]) / "memory"
     limit = time.monotonic() + 60

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from typing import NamedTuple
-from unicodedata import category
+from unicodedata import category, combining
 
 #: Raised whenever the same file gives other chunks: part of the index fingerprint.
 VERSION = 1
@@ -17,6 +17,7 @@ _HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t#]*$")
 _SENTENCE = re.compile(r"[.!?:;][\"')\]]*\s+|[。！？；।…]\s*")
 _SPACE = re.compile(r"\s+")
 _MARKS = "#`~ \t\r"  # a line that starts otherwise is neither heading, fence nor blank
+_VIRAMA = 9  # the combining class of the sign that joins two consonants
 _JOINED = "\u200d\ufe0e\ufe0f"
 
 _HEADING_BREAK, _BLANK_BREAK, _LINE_BREAK, _FENCED_BREAK = 3, 2, 1, 0
@@ -209,6 +210,8 @@ def _is_boundary(text: str, place: int) -> bool:
     """Tell whether a cut before `place` leaves graphemes whole: marks, joiners, skin tones, flags, jamo, CRLF."""
     char, before = text[place], text[place - 1]
     if char in _JOINED or before == "\u200d" or category(char)[0] == "M" or (before == "\r" and char == "\n"):
+        return False
+    if combining(before) == _VIRAMA and category(char)[0] == "L":  # a conjunct of an Indic script
         return False
     if "\U0001f3fb" <= char <= "\U0001f3ff" or "\u1160" <= char <= "\u11ff":
         return False

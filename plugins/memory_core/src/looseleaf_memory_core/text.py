@@ -40,8 +40,9 @@ def segment(text: str) -> str:
     Any string is accepted: lone surrogates and NULs become spaces. The same words always give the same tokens, whatever
     their Unicode form, so the result for the index and for a query can be compared.
     """
-    text = _split_humps(text)
-    return text if text.isascii() else _FOREIGN.sub(_rewrite, text)
+    if text.isascii():
+        return _split_humps(text)
+    return _FOREIGN.sub(_rewrite, _split_humps(normalize("NFC", text)))
 
 
 def tokens(text: str) -> list[str]:

@@ -16,7 +16,7 @@ from ..text import is_unspaced
 from .query import ParsedQuery, Term, match
 
 # bm25 of a heading word against one of the text itself; measured, see docs/quality.md.
-_HEADING_WEIGHT = 0.3
+_HEADING_WEIGHT = 0.7
 _LEAST_IDF = 1e-6  # as in FTS5, for words in half of the chunks or more
 _SHORTEST_PREFIX = 4
 _MOST_GROUPS = 60  # FTS5 functions see the phrases as bits of one integer

@@ -1,0 +1,121 @@
+"""Searching the index: both signals for every candidate, and only what is still in the files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import found
+
+from looseleaf import Query
+from looseleaf._run import run
+
+
+def test_an_exact_word_is_found_without_vectors(opened: Callable, write: Callable) -> None:
+    """RK-01, PV-24: a perfect keyword hit is returned with default settings."""
+    write("memory/a.md", "Buy TICKER-XQ on Monday.")
+    write("memory/b.md", "Nothing of the kind.")
+    assert found(opened(), "TICKER-XQ") == ["memory/a.md"]
+
+
+def test_a_deleted_file_never_answers(opened: Callable, write: Callable) -> None:
+    """WS-14: gone from the disk is gone from the answer, before any sync."""
+    file = write("memory/a.md", "alpha")
+    notebook = opened()
+    assert found(notebook, "alpha") == ["memory/a.md"]
+    file.unlink()
+    result = run(notebook.search("alpha"), inline=True)
+    assert result.hits == ()
+    assert [note.code for note in result.notes] == ["stale", "no-match"]
+
+
+def test_a_note_that_was_appended_to_still_answers(opened: Callable, write: Callable) -> None:
+    """What is unchanged in a changed file is found, and lines that moved are right."""
+    file = write("memory/a.md", "# Day\n\nalpha\n")
+    notebook = opened()
+    assert found(notebook, "alpha") == ["memory/a.md"]
+    file.write_text("# Day\n\nalpha\nmore\n")
+    assert [hit.citation for hit in run(notebook.search("alpha"), inline=True).hits] == ["memory/a.md#L1-L3"]
+    file.write_text("something else entirely\n")
+    assert run(notebook.search("alpha"), inline=True).hits == ()
+
+
+def test_a_file_replaced_by_a_link_is_not_followed(opened: Callable, write: Callable, tmp_path: Path) -> None:
+    """The text of a hit comes from the file that was indexed, never from where a link leads."""
+    file = write("memory/a.md", "alpha")
+    notebook = opened()
+    assert found(notebook, "alpha") == ["memory/a.md"]
+    (tmp_path / "secret.md").write_text("alpha")
+    file.unlink()
+    file.symlink_to(tmp_path / "secret.md")
+    assert run(notebook.search("alpha"), inline=True).hits == ()
+
+
+def test_an_open_notebook_sees_what_others_indexed(opened: Callable, write: Callable) -> None:
+    """A second process's sync is noticed at the next question."""
+    write("memory/a.md", "alpha")
+    reader, writer = opened(), opened()
+    assert found(reader, "alpha") == ["memory/a.md"]
+    write("memory/b.md", "beta")
+    run(writer.sync(), inline=True)
+    assert [hit.hit.path for hit in run(reader.search("beta"), inline=True).hits] == ["memory/b.md"]
+    run(writer.sync(force=True), inline=True)
+    assert [hit.hit.path for hit in run(reader.search("beta"), inline=True).hits] == ["memory/b.md"]
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_both_vector_paths_give_the_same_hits(opened: Callable, write: Callable, site: Path, enabled: bool) -> None:
+    """`store.vector.enabled` chooses the path, not the answer; the first question and the second agree."""
+    for number in range(30):
+        write(f"memory/{number:02}.md", "e" * number + " note")
+    notebook = opened({"provider": "fake", "store": {"vector": {"enabled": enabled}}})
+    expected = found(notebook, "eee note", limit=10)
+    assert len(expected) == 10
+    for _ in range(2):
+        assert found(notebook, "eee note", limit=10) == expected
+    run(notebook.aclose(), inline=True)
+    other = opened({"provider": "fake", "store": {"vector": {"enabled": not enabled}}})
+    assert found(other, "eee note", limit=10) == expected
+
+
+def test_an_extension_that_does_not_load_changes_nothing_but_a_note(opened: Callable, write: Callable, site: Path) -> None:
+    """VS-09: vectors are searched in-process, and status says so with the loader's words."""
+    write("memory/a.md", "eee note")
+    notebook = opened({"provider": "fake", "store": {"vector": {"extensionPath": "/no/such/vec0.so"}}})
+    assert found(notebook, "eee note") == ["memory/a.md"]
+    assert run(notebook.search("eee note"), inline=True).mode == "hybrid"
+    status = run(notebook.status(), inline=True)
+    assert status.details["vector"]["path"] == "in-process (NumPy)"
+    assert "no-sqlite-vec" in [note.code for note in status.notes]
+
+
+def test_every_candidate_has_both_signals(opened: Callable, write: Callable, site: Path) -> None:
+    """RK-08: the union of both lists, each with its cosine and its bm25."""
+    for number in range(8):
+        write(f"memory/{number}.md", "e" * number + (" needle" if number == 7 else " note"))
+    notebook = opened({"provider": "fake"})
+    run(notebook.sync(), inline=True)
+    retrieval = run(notebook.slot.retrieve(Query("e needle", candidates=3)), inline=True)
+    for hits in retrieval.lists.values():
+        assert all({"bm25", "matched", "cosine", "similarity"} <= hit.signals.keys() for hit in hits)
+    assert "memory/7.md" in [hit.path for hit in retrieval.lists["vector"]]
+
+
+def test_vectors_alone_when_hybrid_is_off(opened: Callable, write: Callable, site: Path) -> None:
+    """`query.hybrid.enabled: false` searches by meaning only; without a provider by words."""
+    write("memory/a.md", "eee note")
+    search = {"query": {"hybrid": {"enabled": False}}}
+    notebook = opened({"provider": "fake", **search})
+    assert found(notebook, "eee note") == ["memory/a.md"]
+    assert run(notebook.search("eee note"), inline=True).mode == "vector"
+    assert found(opened(search), "note") == ["memory/a.md"]
+
+
+def test_the_source_of_an_extra_path_is_shown_as_it_can_be_read(opened: Callable, tmp_path: Path) -> None:
+    """A hit's path opens with memory_get."""
+    (tmp_path / "team").mkdir()
+    (tmp_path / "team" / "plan.md").write_text("alpha")
+    notebook = opened({"extraPaths": ["../team"]})
+    assert found(notebook, "alpha") == ["../team/plan.md"]
+    assert run(notebook.read("../team/plan.md"), inline=True).text == "alpha"
