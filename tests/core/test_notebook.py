@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import found
 
+from conftest import found
 from looseleaf import Notebook, PluginError, ReadRefused
 from looseleaf._run import run
 from looseleaf.notebook import slot_name, stage_names

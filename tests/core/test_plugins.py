@@ -37,7 +37,7 @@ def test_a_broken_plugin_is_named_with_its_distribution(plugins) -> None:
 
 def test_a_name_claimed_twice_names_both(plugins) -> None:
     """PL-04: neither of two distributions wins in silence."""
-    with pytest.raises(PluginError, match="claimed by fake-.*twin.* and fake-.*twin"):
+    with pytest.raises(PluginError, match=r"claimed by fake-.*twin.* and fake-.*twin"):
         plugins().memory("twin-slot", None)
 
 
@@ -57,7 +57,7 @@ def test_an_unknown_name_lists_the_installed_ones(plugins) -> None:
 def test_a_hook_with_a_wrong_argument_is_refused_and_rolled_back(plugins) -> None:
     """Nothing half-registered stays behind: another plugin still answers."""
     mine = plugins()
-    with pytest.raises(PluginError, match="does not fit the hooks.*temperature"):
+    with pytest.raises(PluginError, match=r"does not fit the hooks.*temperature"):
         mine.embedder("wrong-arguments")
     assert mine.embedder("fake").fingerprint == "fake:one"
 

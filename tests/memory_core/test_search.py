@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import found
 
+from conftest import found
 from looseleaf import Query
 from looseleaf._run import run
 

@@ -46,14 +46,15 @@ def total_order(hit: Hit) -> tuple[float, str, int, str]:
 def evidence(hit: Hit) -> float:
     """Return how sure it is that the hit has to do with the query, in [0, 1].
 
-    The better of keyword evidence (share of the query's idf weight that the chunk holds) and calibrated cosine; 1 for an
-    exact phrase or identifier. A slot without these signals is taken at its score.
+    Keyword evidence (the share of the query's idf weight that the chunk holds) and calibrated cosine taken together as two
+    witnesses, `1 - (1 - matched)(1 - similarity)`: at least the better of both, and two weak ones support each other. It is 1
+    for an exact phrase or identifier. A slot without these signals is taken at its score.
     """
     signals = hit.signals
     if signals.get("exact"):
         return 1.0
     if "matched" in signals or "similarity" in signals:
-        return max(signals.get("matched", 0.0), signals.get("similarity", 0.0))
+        return 1 - (1 - signals.get("matched", 0.0)) * (1 - signals.get("similarity", 0.0))
     return hit.score
 
 

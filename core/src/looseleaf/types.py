@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     import numpy as np
@@ -13,6 +13,17 @@ if TYPE_CHECKING:
 
     #: Embeddings, shape (n, dimensions), float32.
     Vectors: TypeAlias = npt.NDArray[np.float32]
+
+
+def __getattr__(name: str) -> Any:
+    """Make `Vectors` when it is asked for at run time; NumPy stays out of start-up."""
+    if name != "Vectors":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import numpy as np
+    import numpy.typing as npt
+
+    return npt.NDArray[np.float32]
+
 
 Purpose: TypeAlias = Literal["query", "document"]
 Mode: TypeAlias = Literal["hybrid", "keyword", "vector", "none"]

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from conftest import SITE
 
 FORBIDDEN = ("numpy", "httpx", "pydantic", "apsw", "rich", "onnxruntime", "mcp", "sqlite_vec", "asyncio")

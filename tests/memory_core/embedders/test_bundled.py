@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import found
 
+from conftest import found
 from looseleaf import Calibrated, Embedder, NotConfigured, ProviderError, Scripted
 from looseleaf._run import run
 from looseleaf_memory_core.embedders.e5 import E5Embedder

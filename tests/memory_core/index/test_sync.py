@@ -11,8 +11,8 @@ from pathlib import Path
 
 import apsw
 import pytest
-from conftest import found
 
+from conftest import found
 from looseleaf import Notebook, Query, StoreError
 from looseleaf._run import run
 from looseleaf_memory_core.index.sync import WordIndexer

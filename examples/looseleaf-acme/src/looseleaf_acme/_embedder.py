@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from zlib import crc32
 
 import numpy as np
+
 from looseleaf import AgentSettings, Limits
 from looseleaf.settings import parse
 

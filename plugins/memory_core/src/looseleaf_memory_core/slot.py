@@ -36,6 +36,7 @@ from .store.database import connect
 
 if TYPE_CHECKING:
     import apsw
+
     from looseleaf import Vectors
 
     from .index.embed import VectorWriter

@@ -8,6 +8,7 @@ from pathlib import Path
 from unicodedata import name
 
 import apsw
+
 from looseleaf import AgentSettings, Embedder, FileStatus, Layout, Note, Scripted, Status, StoreError
 
 from .index.ledger import difference, file_statuses, known_files

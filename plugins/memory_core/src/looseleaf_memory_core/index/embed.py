@@ -7,6 +7,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 import apsw
+
 from looseleaf import Embedder, Note, Progress, ProviderError, TextTooLong, in_thread
 from looseleaf.types import ProgressCallback
 

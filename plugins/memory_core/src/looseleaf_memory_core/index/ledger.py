@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import apsw
+
 from looseleaf import FileStatus
 from looseleaf.workspace import Found, Layout, Skipped
 

@@ -12,6 +12,7 @@ from time import monotonic
 from typing import Any
 
 import apsw
+
 from looseleaf import Layout, Note, Progress, SyncReport
 from looseleaf.types import ProgressCallback
 from looseleaf.workspace import Found

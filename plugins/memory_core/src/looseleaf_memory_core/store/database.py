@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import apsw
+
 from looseleaf import StoreError
 
 from . import schema

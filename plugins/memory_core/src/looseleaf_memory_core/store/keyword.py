@@ -6,6 +6,7 @@ bm25 is FTS5's own with its sign turned, so that more is better; k1 = 1.2 and b 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from math import log
 from typing import NamedTuple
@@ -19,6 +20,7 @@ from .query import ParsedQuery, Term, match
 _HEADING_WEIGHT = 0.7
 _LEAST_IDF = 1e-6  # as in FTS5, for words in half of the chunks or more
 _SHORTEST_PREFIX = 4
+_DIGRAPHS = re.compile("([aou])e")
 _MOST_GROUPS = 60  # FTS5 functions see the phrases as bits of one integer
 _MOST_EXACT = 200
 # Any-word queries read at most this many postings, rarest words first, so that long questions stay quick in large indexes.
@@ -71,11 +73,11 @@ class Keywords:
 
     def plan(self, query: ParsedQuery) -> KeywordPlan:
         """Return how `query` is asked of this table as it is now."""
-        groups = [group for term in query.terms for group in self._group(term)]
+        groups = [group for term in query.terms for group in self._group(term, query.spellings.get(term))]
         return KeywordPlan(self._db, self.table, groups, query.exact)
 
-    def _group(self, term: Term) -> list[_Group]:
-        found = self._counted(match(term))
+    def _group(self, term: Term, spelling: Term | None = None) -> list[_Group]:
+        found = self._counted(match(term, spelling) if spelling else match(term))
         if found.documents:
             return [found]
         if len(term) > 1:  # the compound is nowhere: its parts may be
@@ -86,6 +88,9 @@ class Keywords:
             return [self._counted(match(*((pair,) for (pair,) in pairs)) or match(term))]
         if len(token) >= _SHORTEST_PREFIX:  # nothing holds the word: Versicherung finds Versicherungsvertrag, allergy allergic
             beginning = token if len(token) < 6 else token[:-1]
+            short = _DIGRAPHS.sub(r"\1", token)  # Gedaechtnis is also Gedächtnis
+            if short != token and (other := self._counted(match((short,)))).documents:
+                return [other]
             longer = self._counted(f"{match((beginning,))} *")
             found = longer if longer.documents else found
         # A word that is nowhere weighs as much as one that is in one chunk: it cannot push out those that are found.

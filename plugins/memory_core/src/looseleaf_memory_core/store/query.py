@@ -6,13 +6,17 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from unicodedata import normalize
 
 from ..text import is_unspaced, tokens
 from .stopwords import stop_words
 
 _QUOTED = re.compile(r'["“”„«»「」『』]([^"“”„«»「」『』]+)["“”„«»「」『』]')
 _IDENTIFIER = re.compile(r"[^\W\d_]\d|\d[^\W\d_]|\w[_./:@#\\=]+\w|[a-z0-9][A-Z]|^--?\w|^[#@]\w")
+_UMLAUT = re.compile("[äöüÄÖÜ]|[aouAOU]\u0308")
+_SPELT_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
 _EDGES = re.compile(r"^[\W_]+|[\W_]+$")
 _MOST_TERMS = 64  # a pasted page is a query too: its first words will do
 
@@ -29,11 +33,13 @@ class ParsedQuery:
         exact: Phrases and identifiers of which a hit outranks every similarity: quoted phrases, else identifiers and the
             whole query when it is several words.
         marks: The words as they are written, to be marked in a snippet.
+        spellings: The other spelling of German words with umlauts: Gedächtnis is also Gedaechtnis.
     """
 
     terms: tuple[Term, ...]
     exact: tuple[Term, ...]
     marks: tuple[str, ...] = ()
+    spellings: Mapping[Term, Term] = field(default_factory=dict)
 
 
 def parse_query(text: str) -> ParsedQuery:
@@ -42,6 +48,7 @@ def parse_query(text: str) -> ParsedQuery:
     units = [(unit, tuple(tokens(unit))) for unit in text.split()]
     words: list[Term] = []
     written: dict[Term, str] = {}
+    spellings: dict[Term, Term] = {}
     for unit, found in units:
         if len(found) > 1 and is_unspaced(unit):
             words += [(token,) for token in found]
@@ -49,6 +56,8 @@ def parse_query(text: str) -> ParsedQuery:
         elif found:
             words.append(found)
             written[found] = _EDGES.sub("", unit)
+            if _UMLAUT.search(unit):
+                spellings[found] = tuple(tokens(normalize("NFC", unit).translate(_SPELT_OUT)))
     stops = stop_words(words)
     terms = [term for term in words if not stops.issuperset(term)] or words
     exact = quoted
@@ -58,7 +67,7 @@ def parse_query(text: str) -> ParsedQuery:
         if len(whole) > 1:
             exact.append(whole)
     kept = tuple(dict.fromkeys(terms))[:_MOST_TERMS]
-    return ParsedQuery(kept, tuple(dict.fromkeys(exact))[:_MOST_TERMS], tuple(written[term] for term in kept))
+    return ParsedQuery(kept, tuple(dict.fromkeys(exact))[:_MOST_TERMS], tuple(written[term] for term in kept), spellings)
 
 
 def match(*terms: Term, joined: str = "OR") -> str:

@@ -1,0 +1,105 @@
+"""The docs, held to the code: hooks, settings, commands, links."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from looseleaf import hookspecs, load_settings
+from looseleaf.cli import _COMMANDS
+from looseleaf.settings import surface
+from looseleaf.settings._keys import ROOTS, child_of, children_of
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text("utf-8")
+HOOKS = (ROOT / "docs" / "hooks.md").read_text("utf-8")
+CONFIG = (ROOT / "docs" / "config.md").read_text("utf-8")
+DOCS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "benchmarks" / "README.md"]
+
+
+def test_every_hook_is_described_with_its_arguments() -> None:
+    """A heading for each hook, argument by argument."""
+    specs = {name: item for name, item in vars(hookspecs).items() if name.startswith("looseleaf_")}
+    described = dict(re.findall(r"^### (looseleaf_\w+)\((.*)\)$", HOOKS, re.MULTILINE))
+    assert described == {name: ", ".join(inspect.signature(spec).parameters) for name, spec in specs.items()}
+
+
+def test_every_capability_is_described() -> None:
+    """The small protocols have a row each."""
+    from looseleaf import protocols
+
+    names = {
+        name
+        for name, item in vars(protocols).items()
+        if getattr(item, "_is_protocol", False) and item.__module__ == protocols.__name__
+    }
+    assert names - {"Embedder", "MemorySlot"} == set(re.findall(r"^\| `([A-Z]\w+)` \| ", HOOKS, re.MULTILINE))
+
+
+def _leaves(where: Any = None, prefix: str = "") -> list[str]:
+    names = children_of(where)
+    if names is None:
+        return [prefix]
+    return [leaf for name in names for leaf in _leaves(child_of(where, name), f"{prefix}.{name}".lstrip("."))]
+
+
+def test_every_setting_is_described_with_its_default() -> None:
+    """docs/config.md has a row for each key, with the built-in value, and no other."""
+    rows = dict(re.findall(r"^\| `([\w.\[\]<>]+)` \| `?(.*?)`? \|", CONFIG, re.MULTILINE))
+    wanted = [key for key in _leaves() if not key.startswith("agents.list")]
+    assert [key for key in wanted if key not in rows] == []
+    assert [key for key in rows if key not in wanted] == []
+    for key, written in rows.items():
+        value: Any = load_settings(environ={}, home=ROOT / "nowhere")
+        for part in key.split("."):
+            value = getattr(value, next(item.name for item in fields(value) if surface.key_of(item.name) == part))
+        if is_dataclass(value) or (isinstance(value, tuple) and value and is_dataclass(value[0])):
+            continue
+        assert written == _written(value), key
+
+
+def _written(value: Any) -> str:
+    if value is None:
+        return "unset"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"[{', '.join(map(str, value))}]" if isinstance(value, tuple) else str(value)
+
+
+def test_the_readme_s_settings_exist() -> None:
+    """No table of the README names a key that is not there."""
+    keys = set(_leaves())
+    for key in re.findall(r"^\| `((?:agents|memory|plugins)\.[\w.]+)` \|", README, re.MULTILINE):
+        assert key in keys
+
+
+def test_the_readme_lists_every_command() -> None:
+    """One row a command."""
+    assert set(re.findall(r"^\| `looseleaf (\w+)", README, re.MULTILINE)) == set(_COMMANDS)
+
+
+@pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)
+def test_links_lead_somewhere(path: Path) -> None:
+    """Every relative link is a file or folder of the repository."""
+    for target in re.findall(r"\]\(([^)#]+)\)", path.read_text("utf-8")):
+        if "://" not in target:
+            assert (path.parent / target).exists(), target
+
+
+def test_every_dependency_has_its_reason() -> None:
+    """CONTRIBUTING.md says why each package is there."""
+    import tomllib
+
+    reasons = (ROOT / "CONTRIBUTING.md").read_text("utf-8").split("## Dependencies")[1]
+    for project in (ROOT / "core", ROOT / "plugins" / "memory_core", ROOT / "plugins" / "memory_qmd"):
+        data = tomllib.loads((project / "pyproject.toml").read_text("utf-8"))["project"]
+        for requirement in [*data["dependencies"], *sum(data.get("optional-dependencies", {}).values(), [])]:
+            name = re.match(r"[\w-]+", requirement)[0]
+            if name not in ("looseleaf-core", "tzdata"):
+                assert name in reasons, name
+    assert set(ROOTS) == {"agents", "memory", "plugins", "models"}
