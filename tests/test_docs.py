@@ -98,7 +98,8 @@ def test_every_dependency_has_its_reason() -> None:
     reasons = (ROOT / "CONTRIBUTING.md").read_text("utf-8").split("## Dependencies")[1]
     for project in (ROOT / "core", ROOT / "plugins" / "memory_core", ROOT / "plugins" / "memory_qmd"):
         data = tomllib.loads((project / "pyproject.toml").read_text("utf-8"))["project"]
-        for requirement in [*data["dependencies"], *sum(data.get("optional-dependencies", {}).values(), [])]:
+        extras = data.get("optional-dependencies", {}).values()
+        for requirement in [*data["dependencies"], *(item for extra in extras for item in extra)]:
             name = re.match(r"[\w-]+", requirement)[0]
             if name not in ("looseleaf-core", "tzdata"):
                 assert name in reasons, name
