@@ -17,6 +17,7 @@ from .present import present
 from .protocols import Embedder, Loading, MemorySlot
 from .session import is_private
 from .settings import AgentSettings
+from .settings.surface import QuerySettings
 from .types import Hit, Note, Page, ProgressCallback, Query, SearchResult, Status, SyncReport
 
 if TYPE_CHECKING:
@@ -211,8 +212,7 @@ def _embedder(plugins: Plugins, settings: AgentSettings, environ: Mapping[str, s
     if provider == "auto":
         embedder, reasons = first_embedder(plugins, AUTO, environ)
         if embedder is None:
-            text = "searching by words only: " + ("; ".join(reasons) or "no embedding provider is installed")
-            return None, "", [Note("no-provider", text)]
+            return None, "", [Note("no-provider", f"searching by words only: {'; '.join(reasons)}")] if reasons else []
         return embedder, getattr(embedder, "provider", "auto"), []
     try:
         return plugins.embedder(provider, environ), provider, []
@@ -238,6 +238,8 @@ def _pipeline(plugins: Plugins, settings: AgentSettings, notes: list[Note], *, s
     try:
         return Pipeline(plugins.ranker(name), tuple(stages), name, strict)
     except PluginError as error:
+        if name == QuerySettings().ranker and not plugins.catalog.claims("ranker", name):
+            return Pipeline(by_evidence, tuple(stages), "evidence", strict)  # the usual ranker comes with memory-core
         if strict:
             raise
         notes.append(Note("ranker-missing", f"hits are ranked by their evidence alone: {error}"))
