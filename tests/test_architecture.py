@@ -18,7 +18,7 @@ SOURCES = [path for folder in (CORE, MEMORY_CORE, MEMORY_QMD) for path in sorted
 
 # From the top down: a module may import from its own row or from rows below it.
 LAYERS = (
-    {"cli"},
+    {"cli", "testing"},
     {"tools"},
     {"notebook"},
     {"_plugins", "pipeline", "present", "session", "reading"},

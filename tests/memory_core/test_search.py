@@ -19,6 +19,26 @@ def test_an_exact_word_is_found_without_vectors(opened: Callable, write: Callabl
     assert found(opened(), "TICKER-XQ") == ["memory/a.md"]
 
 
+def test_the_first_search_indexes_words_by_itself(opened: Callable, write: Callable) -> None:
+    """A host that never syncs still gets an answer: an empty index waits for its words, at most two seconds."""
+    write("memory/a.md", "alpha")
+    assert [hit.hit.path for hit in run(opened().search("alpha"), inline=True).hits] == ["memory/a.md"]
+
+
+def test_the_first_search_does_not_wait_for_everything(opened: Callable, write: Callable, monkeypatch) -> None:
+    """What two seconds did not reach is pending, and the next run does it."""
+    from looseleaf_memory_core import slot
+
+    monkeypatch.setattr(slot, "_FIRST_WORDS_S", 0.0)
+    for number in range(20):
+        write(f"memory/{number:02}.md", f"alpha {number}")
+    notebook = opened()
+    assert len(run(notebook.search("alpha", limit=20), inline=True).hits) < 20
+    states = [entry.state for entry in run(notebook.status(), inline=True).ledger]
+    assert "pending" in states
+    assert len(found(notebook, "alpha", limit=20)) == 20
+
+
 def test_a_deleted_file_never_answers(opened: Callable, write: Callable) -> None:
     """WS-14: gone from the disk is gone from the answer, before any sync."""
     file = write("memory/a.md", "alpha")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final
 from unicodedata import category, combining
 
 #: Raised whenever the same file gives other chunks: part of the index fingerprint.
@@ -42,14 +42,14 @@ class Chunk:
     heading: str
 
 
-class _Piece(NamedTuple):
-    """A line, or a part of a line longer than the budget."""
-
-    begin: int
-    cost: int
-    line: int
-    grade: int  # how good it is to cut before this piece
-    heading: str
+# A line, or a part of a line longer than the budget: where it begins, its cost, its line, how good it is to cut before it, and
+# the headings above it. A plain tuple, for there are as many as lines in all notes.
+_Piece = tuple[int, int, int, int, str]
+_BEGIN: Final = 0
+_COST: Final = 1
+_LINE: Final = 2
+_GRADE: Final = 3
+_HEADING_PATH: Final = 4
 
 
 def estimate_cost(text: str) -> int:
@@ -60,7 +60,7 @@ def estimate_cost(text: str) -> int:
 def chunk(text: str, *, tokens: int = 400, overlap: int = 80) -> list[Chunk]:
     """Cut `text` into chunks of at most `tokens` estimated tokens, the overlap included.
 
-    A cut falls before a heading if one stands in the second half of the budget, else before a blank line, a line, a
+    A cut falls before a heading if one stands in the last third of the budget, else before a blank line, a line, a
     sentence or a word, and never inside a grapheme. After a cut that is not at a heading, up to `overlap` tokens of the
     chunk before are repeated. Every character of `text` is in some chunk; an empty text has none.
     """
@@ -69,7 +69,7 @@ def chunk(text: str, *, tokens: int = 400, overlap: int = 80) -> list[Chunk]:
     count = len(pieces)
     if not count:
         return []
-    begins = [piece.begin for piece in pieces]
+    begins = [piece[_BEGIN] for piece in pieces]
     begins.append(len(text))
     chunks: list[Chunk] = []
     first = 0
@@ -77,22 +77,22 @@ def chunk(text: str, *, tokens: int = 400, overlap: int = 80) -> list[Chunk]:
     used = 0  # cost of what is repeated
     while True:
         stop = first
-        while stop < count and used + pieces[stop].cost <= budget:
-            used += pieces[stop].cost
+        while stop < count and used + pieces[stop][_COST] <= budget:
+            used += pieces[stop][_COST]
             stop += 1
         if stop < count:
             stop = _best_cut(pieces, first, stop, budget)
         end = begins[stop]
         opening = pieces[bisect_right(begins, begin, hi=count) - 1]
         body = text[begin:end]
-        last = pieces[stop - 1].line
-        chunks.append(Chunk(opening.line, last, begin, body, opening.heading))
+        last = pieces[stop - 1][_LINE]
+        chunks.append(Chunk(opening[_LINE], last, begin, body, opening[_HEADING_PATH]))
         if stop == count:
             return chunks
         first = stop
         begin, used = end, 0
-        if carry and pieces[stop].grade != _HEADING_BREAK:
-            begin, used = _repeat(text, pieces, chunks[-1].begin, stop, min(carry, budget - pieces[stop].cost))
+        if carry and pieces[stop][_GRADE] != _HEADING_BREAK:
+            begin, used = _repeat(text, pieces, chunks[-1].begin, stop, min(carry, budget - pieces[stop][_COST]))
 
 
 def _pieces(text: str, budget: int) -> list[_Piece]:
@@ -103,7 +103,7 @@ def _pieces(text: str, budget: int) -> list[_Piece]:
     usual = _LINE_BREAK
     lines = text.split("\n")
     final = len(lines)
-    make, add = _Piece._make, pieces.append
+    add = pieces.append
     for number, line in enumerate(lines, 1):
         size = len(line) + (number != final)
         grade = usual
@@ -125,7 +125,7 @@ def _pieces(text: str, budget: int) -> list[_Piece]:
                 heading = " > ".join(title for _, title in trail if title)
         cost = size if line.isascii() else estimate_cost(line) + 1
         if cost <= budget:
-            add(make((begin, cost, number, grade, heading)))
+            add((begin, cost, number, grade, heading))
         else:
             pieces += _split_line(text, begin, begin + size, budget, number, grade, heading)
         begin += size
@@ -133,17 +133,17 @@ def _pieces(text: str, budget: int) -> list[_Piece]:
 
 
 def _best_cut(pieces: list[_Piece], first: int, stop: int, budget: int) -> int:
-    """Return the index to cut before, among those that leave the chunk at least half full."""
-    best, best_grade = stop, pieces[stop].grade
+    """Return the index to cut before, among those that leave the chunk at least two thirds full."""
+    best, best_grade = stop, pieces[stop][_GRADE]
     filled = 0
     least = first + 1
     for index in range(first, stop):
-        filled += pieces[index].cost
-        if 2 * filled >= budget:
+        filled += pieces[index][_COST]
+        if 3 * filled >= 2 * budget:
             least = index + 1
             break
     for index in range(stop - 1, least - 1, -1):
-        grade = pieces[index].grade
+        grade = pieces[index][_GRADE]
         if grade > best_grade:
             best, best_grade = index, grade
             if grade == _HEADING_BREAK:
@@ -153,14 +153,14 @@ def _best_cut(pieces: list[_Piece], first: int, stop: int, budget: int) -> int:
 
 def _repeat(text: str, pieces: list[_Piece], floor: int, stop: int, room: int) -> tuple[int, int]:
     """Return where the text repeated before piece `stop` begins, after `floor`, and its cost: at most `room`."""
-    begin, used = (pieces[stop].begin, 0)
+    begin, used = pieces[stop][_BEGIN], 0
     index = stop - 1
-    while index >= 0 and pieces[index].begin > floor and used + pieces[index].cost <= room:
-        used += pieces[index].cost
-        begin = pieces[index].begin
+    while index >= 0 and pieces[index][_BEGIN] > floor and used + pieces[index][_COST] <= room:
+        used += pieces[index][_COST]
+        begin = pieces[index][_BEGIN]
         index -= 1
     if used == 0 and room > 0:  # the line before is longer than the overlap: repeat its tail
-        lowest = max(pieces[stop - 1].begin, floor + 1, begin - room)
+        lowest = max(pieces[stop - 1][_BEGIN], floor + 1, begin - room)
         tail = text[lowest:begin]
         while estimate_cost(tail) > room:
             lowest += (len(tail) + 3) // 4
@@ -182,7 +182,7 @@ def _split_line(text: str, begin: int, end: int, budget: int, line: int, grade: 
             stop = begin + max(1, (stop - begin) * limit // estimate_cost(text[begin:stop]))
         if stop < end:
             stop = _good_place(text, begin, stop)
-        pieces.append(_Piece(begin, estimate_cost(text[begin:stop]), line, grade, heading))
+        pieces.append((begin, estimate_cost(text[begin:stop]), line, grade, heading))
         grade = _LINE_BREAK
         begin = stop
     return pieces

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from looseleaf import Hit, Layout, Note, Query, Retrieval
 from looseleaf.settings import MemorySearch
@@ -22,12 +22,9 @@ if TYPE_CHECKING:
     from looseleaf import Vectors
 
 _HITS = (
-    "SELECT chunk.id, file.path, start, end, heading FROM json_each(?) AS wanted "
+    "SELECT chunk.id, file.path, start, end, heading, absolute, begin, chunk.size, file.size, mtime_ns, chunk.hash "
+    "FROM json_each(?) AS wanted "
     "CROSS JOIN chunk_{0} AS chunk ON chunk.id = wanted.value CROSS JOIN file_{0} AS file ON file.id = file"
-)
-_TEXT = (
-    "SELECT absolute, begin, chunk.size, file.size, mtime_ns, chunk.hash "
-    "FROM chunk_{0} AS chunk JOIN file_{0} AS file ON file.id = file WHERE chunk.id = ?"
 )
 _NOTHING = KeywordMatch(0, 0.0, 0.0, 0.0, 0.0)
 
@@ -46,7 +43,8 @@ class Searcher:
         self._generation = self._count = 0
         self._space = self._dimensions = 0
         self._keywords: Keywords | None = None
-        self._sql_hits = self._sql_text = ""
+        self._sql_hits = ""
+        self._places: dict[str, list[Any]] = {}  # where the text of the last candidates stands
         self._nearest: MemoryNearest | None = None
         self._asked = False  # whether vectors were asked for since the index last changed
         self.extension = Extension("", "store.vector.enabled is false")
@@ -56,6 +54,11 @@ class Searcher:
     def close(self) -> None:
         """Close the connection."""
         self._db.close()
+
+    def is_empty(self) -> bool:
+        """Tell whether nothing has been indexed yet."""
+        self._refresh()
+        return self._count == 0
 
     def has_vectors(self) -> bool:
         """Tell whether there is anything to compare a query's vector with."""
@@ -115,7 +118,6 @@ class Searcher:
             self._generation = live[0]
             self._keywords = Keywords(self._db, f"words_{self._generation}")
             self._sql_hits = _HITS.format(self._generation)
-            self._sql_text = _TEXT.format(self._generation)
         self._count = int(self._db.execute(f"SELECT count(*) FROM chunk_{self._generation}").get)
         self._keywords.refresh(self._count)
         row = self._db.execute("SELECT id, dimensions FROM space WHERE fingerprint = ?", (self._fingerprint,)).fetchone()
@@ -125,23 +127,24 @@ class Searcher:
         """Return the candidates as hits by chunk, without their text."""
         hits: dict[int, Hit] = {}
         wanted = json.dumps([*worded, *(chunk for chunk in meant if chunk not in worded)])
-        for chunk, path, start, end, heading in self._db.execute(self._sql_hits, (wanted,)):
+        self._places.clear()
+        for chunk, path, start, end, heading, *place in self._db.execute(self._sql_hits, (wanted,)):
             if not query.private and self._layout.is_curated(path):
                 continue
             signals = self._signals(worded.get(chunk), meant.get(chunk), vectors)
             score = signals["bm25"] or signals.get("cosine", 0.0)
+            self._places[f"{chunk}"] = place
             hits[chunk] = Hit(f"{chunk}", path, start, end, "", score, signals, "memory", heading, self._layout.day_of(path))
         return hits
 
     def load(self, hits: Sequence[Hit]) -> list[Hit]:
-        """Return `hits` with their text, read from the files; those that are gone are left out."""
+        """Return `hits` of the last search with their text, read from the files; those that are gone are left out."""
         loaded: list[Hit] = []
         reader = Reader()
         try:
             for hit in hits:
-                row = self._db.execute(self._sql_text, (int(hit.id),)).fetchone()
-                text = row and reader.chunk(*row)
-                if not text:
+                text = reader.chunk(*self._places[hit.id]) if hit.id in self._places else None
+                if text is None:
                     continue
                 start = hit.start if text[1] is None else text[1]
                 end = start + hit.end - hit.start

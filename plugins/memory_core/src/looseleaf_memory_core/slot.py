@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from .index.embed import VectorWriter
 
 _QUERY_VECTORS = 256
+_FIRST_WORDS_S = 2.0
 
 
 class CoreSlot:
@@ -64,6 +65,8 @@ class CoreSlot:
         notes: list[Note] = []
         vector = None
         embedder = self._embedder
+        if await in_thread(self._is_empty):
+            await self._first_words()
         if embedder is not None and await in_thread(self._has_vectors):
             try:
                 vector = await self._query_vector(embedder, query.text)
@@ -137,6 +140,23 @@ class CoreSlot:
             levels = getattr(self._embedder, "levels", (0.0, 1.0))
             self._searcher = Searcher(self._path, self._layout, self._settings.search, fingerprint, levels)
         return self._searcher
+
+    async def _first_words(self) -> None:
+        """Index words for at most two seconds: the only time that a search waits for the index."""
+        from .index.lock import enter_index_lock
+        from .index.sync import WordIndexer
+
+        chunking = self._settings.search.chunking
+        with ExitStack() as stack:
+            if await in_thread(enter_index_lock, stack, self._path, 0.0):
+                db = await in_thread(connect, self._path)
+                stack.callback(db.close)
+                indexer = WordIndexer(db, self._layout, chunking.tokens, chunking.overlap)
+                await in_thread(indexer.run, budget_s=_FIRST_WORDS_S)
+
+    def _is_empty(self) -> bool:
+        with self._searching:
+            return self._open().is_empty()
 
     def _has_vectors(self) -> bool:
         with self._searching:

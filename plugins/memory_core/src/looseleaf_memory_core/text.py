@@ -31,7 +31,10 @@ _LETTERS = str.maketrans({
 })  # fmt: skip
 _ARTICLES = ("وال", "بال", "كال", "فال", "ال", "لل")
 
+_PLAIN, _MARK, _PAIRED = range(3)
+
 _runs: dict[str, str] = {}
+_chars: dict[str, tuple[int, str]] = {}
 
 
 def segment(text: str) -> str:
@@ -74,24 +77,33 @@ def _fold(run: str) -> str:
     out: list[str] = []
     pairs: list[str] = []  # grapheme clusters of the unspaced run that is being read
     for char in normalize("NFKC", run).casefold():
-        kind = category(char)
-        if _UNSPACED.match(char) and kind[0] in "LM":
-            if kind[0] == "M" and pairs:
-                pairs[-1] += char
-            else:
-                pairs.append(char)
-            continue
-        if kind[0] == "M" and pairs:
-            pairs[-1] += char  # a dakuten that has no composed form
-            continue
-        if pairs:
-            out.append(_pair_up(pairs))
-            pairs = []
-        out.append(char if char.isascii() else _letter(char, kind))
+        known = _chars.get(char)
+        if known is None:
+            known = _chars[char] = _classify(char)
+        kind, text = known
+        if kind == _PAIRED:
+            pairs.append(text)
+        elif kind == _MARK and pairs:  # of a vowel, a tone, or a dakuten that has no composed form
+            pairs[-1] += char
+        else:
+            if pairs:
+                out.append(_pair_up(pairs))
+                pairs = []
+            out.append(text)
     if pairs:
         out.append(_pair_up(pairs))
     folded = "".join(out)
     return " ".join(map(_stem_arabic, folded.split(" "))) if "ل" in folded else folded
+
+
+def _classify(char: str) -> tuple[int, str]:
+    """Return how `char` is treated, and what stands for it outside a run of pairs."""
+    kind = category(char)
+    if _UNSPACED.match(char) and kind[0] in "LM":
+        return (_MARK if kind[0] == "M" else _PAIRED), char
+    if char.isascii():
+        return _PLAIN, char
+    return (_MARK if kind[0] == "M" else _PLAIN), _letter(char, kind)
 
 
 def _letter(char: str, kind: str) -> str:

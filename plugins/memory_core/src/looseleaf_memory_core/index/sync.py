@@ -40,9 +40,14 @@ class WordIndexer:
         self._db = db
         self._layout = layout
         self._tokens, self._overlap = tokens, overlap
+        self._until: float | None = None
 
-    def run(self, *, force: bool = False, progress: ProgressCallback | None = None) -> SyncReport:
-        """Index what changed; in a new generation, beside the one that answers, if chunking changed or `force` asks for it."""
+    def run(self, *, force: bool = False, progress: ProgressCallback | None = None, budget_s: float | None = None) -> SyncReport:
+        """Index what changed; in a new generation, beside the one that answers, if chunking changed or `force` asks for it.
+
+        After `budget_s` seconds the rest is left to the next run.
+        """
+        self._until = None if budget_s is None else monotonic() + budget_s
         wanted = fingerprint(self._tokens, self._overlap)
         live = schema.live_generation(self._db)
         if live and live[1] == wanted and not force:
@@ -107,11 +112,11 @@ class WordIndexer:
                     self._store(generation, note, known.get(note.found.path))
                     if note.reason:
                         failed.append((note.found.path, note.reason))
-                    if monotonic() - begun > _BATCH_S:
+                    if monotonic() - begun > _BATCH_S or (self._until and monotonic() > self._until):
                         break
             if progress and todo.changed:
                 progress(Progress("index", done, len(todo.changed)))
-            if done >= len(todo.changed):
+            if done >= len(todo.changed) or (self._until and monotonic() > self._until):
                 break
         if bulk:
             self._hash_bytes(generation, _USUAL_HASH_BYTES)
