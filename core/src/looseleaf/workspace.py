@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatch
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
 #: Folders that are never walked or watched: other programs' files. Hidden folders (VCS, `.venv`, caches) are left out too.
 IGNORED_FOLDERS = frozenset(["__pycache__", "bower_components", "node_modules", "site-packages", "venv"])
+_LINK = "it is a symbolic link; list its target under extraPaths to include it"
 CURATED = ("MEMORY.md", "memory.md")
 _WILDCARDS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 _DATED = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?!\d)")
@@ -116,68 +119,70 @@ class Layout:
             return absolute.replace(os.sep, "/")
 
     def walk(self) -> Iterator[Found | Skipped]:
-        """Yield every file that counts, once, and every link or unreadable folder that was met."""
+        """Yield every file that counts, once, and every link, unreadable or ignored folder that was met."""
         seen: set[tuple[int, int]] = set()
         for root in self.roots():
             for item in self._walk_root(root):
                 if isinstance(item, Found):
-                    if (item.device, item.inode) in seen:
+                    identity = (item.device, item.inode)
+                    if identity in seen:
                         continue
-                    seen.add((item.device, item.inode))
-                    if any(matches(item.path, glob) for glob in self._exclude):
-                        item = Skipped(item.path, "excluded by excludePaths")
+                    seen.add(identity)
+                    if self._exclude and any(matches(item.path, glob) for glob in self._exclude):
+                        yield Skipped(item.path, "excluded by excludePaths")
+                        continue
                 yield item
 
-    def _walk_root(self, root: Root) -> Iterator[Found | Skipped]:
+    def _walk_root(self, root: Root) -> list[Found | Skipped]:
         shown = self.shown(root.path)
         if os.path.islink(root.path):
-            yield Skipped(shown, "it is a symbolic link; list its target under extraPaths to include it")
-        elif root.is_file:
-            yield from self._one_file(root, shown)
-        elif os.path.isdir(root.path):
-            yield from self._walk_folder(root, root.path, shown)
-
-    def _one_file(self, root: Root, shown: str) -> Iterator[Found | Skipped]:
-        try:
-            info = os.stat(root.path)
-        except OSError as error:
-            yield Skipped(shown, f"it cannot be read: {error.strerror}")
-            return
-        yield Found(shown, root.path, info.st_size, info.st_mtime_ns, info.st_dev, info.st_ino)
-
-    def _walk_folder(self, root: Root, folder: str, shown: str) -> Iterator[Found | Skipped]:
-        pending = [(folder, "" if shown == "." else f"{shown}/", "")]
+            return [Skipped(shown, _LINK)]
+        if root.is_file:
+            try:
+                info = os.stat(root.path)
+            except OSError as error:
+                return [Skipped(shown, f"it cannot be read: {error.strerror}")]
+            return [Found(shown, root.path, info.st_size, info.st_mtime_ns, info.st_dev, info.st_ino)]
+        if not os.path.isdir(root.path):
+            return []
+        items: list[Found | Skipped] = []
+        pending = [(root.path, "" if shown == "." else f"{shown}/", "")]
         while pending:
             folder, prefix, inside = pending.pop()
             try:
                 with os.scandir(folder) as entries:
-                    listed = sorted(entries, key=lambda entry: entry.name)
+                    listed = sorted(entries, key=attrgetter("name"))
             except OSError as error:
-                yield Skipped(prefix.rstrip("/") or ".", f"the folder cannot be read: {error.strerror}")
+                items.append(Skipped(prefix.rstrip("/") or ".", f"the folder cannot be read: {error.strerror}"))
                 continue
             folders = []
             for entry in listed:
-                name = entry.name
-                relative = inside + name
-                if entry.is_symlink():
-                    if name.endswith(".md") or os.path.isdir(entry.path):
-                        yield Skipped(prefix + name, "it is a symbolic link; list its target under extraPaths to include it")
-                elif entry.is_dir(follow_symlinks=False):
+                if entry.is_dir(follow_symlinks=False):
+                    name = entry.name
                     if name[0] == "." or name in IGNORED_FOLDERS:
-                        yield Skipped(prefix + name, "folders of this name, and hidden ones, are ignored")
+                        items.append(Skipped(prefix + name, "folders of this name, and hidden ones, are ignored"))
                     else:
-                        folders.append((entry.path, f"{prefix}{name}/", f"{relative}/"))
-                elif not root.takes(relative):
-                    continue
-                elif name[0] == ".":
-                    yield Skipped(prefix + name, "hidden files are ignored")
-                elif entry.is_file(follow_symlinks=False):
-                    try:
-                        info = entry.stat(follow_symlinks=False)
-                    except OSError:
-                        continue  # it vanished since the folder was listed
-                    yield Found(prefix + name, entry.path, info.st_size, info.st_mtime_ns, info.st_dev, info.st_ino)
+                        folders.append((entry.path, f"{prefix}{name}/", f"{inside}{name}/"))
+                elif item := self._file(root, entry, prefix, inside):
+                    items.append(item)
             pending += reversed(folders)
+        return items
+
+    def _file(self, root: Root, entry: os.DirEntry[str], prefix: str, inside: str) -> Found | Skipped | None:
+        name = entry.name
+        if entry.is_symlink():
+            return Skipped(prefix + name, _LINK) if name.endswith(".md") or os.path.isdir(entry.path) else None
+        if not root.takes(inside + name):
+            return None
+        if name[0] == ".":
+            return Skipped(prefix + name, "hidden files are ignored")
+        try:
+            info = entry.stat(follow_symlinks=False)
+        except OSError:
+            return None  # it vanished since the folder was listed
+        if not stat.S_ISREG(info.st_mode):
+            return None
+        return Found(prefix + name, entry.path, info.st_size, info.st_mtime_ns, info.st_dev, info.st_ino)
 
     def day_of(self, path: str) -> date | None:
         """Return the day that the note at `path` is about, or None if it does not age.

@@ -12,7 +12,7 @@ from looseleaf import Embedder, Note, Progress, ProviderError, TextTooLong, in_t
 from looseleaf.types import ProgressCallback
 
 from ..chunk import estimate_cost
-from ..store.vectors import checked, sign_bits
+from ..store.vectors import checked
 from ..text import clean
 from .source import Reader
 
@@ -123,16 +123,13 @@ class VectorWriter:
         with self._db:
             space, dimensions = self._space_for(vectors)
             unit, faults = checked(vectors, dimensions)
-            bits = sign_bits(unit)
-            for (identity, _), row, signs, fault in zip(part, unit, bits, faults, strict=True):
+            for (identity, _), row, fault in zip(part, unit, faults, strict=True):
                 if fault:
                     self._db.execute("INSERT OR REPLACE INTO refused VALUES(?, ?, ?)", (space, identity, fault))
                     continue
                 self._db.execute(
                     "INSERT OR IGNORE INTO embedding(space, hash, vector) VALUES(?, ?, ?)", (space, identity, row.tobytes())
                 )
-                if self._db.changes():
-                    self._db.execute("INSERT INTO sketch VALUES(?, ?)", (self._db.last_insert_rowid(), signs))
         return len(part)
 
     def _refuse(self, identity: bytes, reason: str) -> None:

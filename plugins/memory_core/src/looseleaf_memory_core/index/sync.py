@@ -41,6 +41,7 @@ class WordIndexer:
         self._layout = layout
         self._tokens, self._overlap = tokens, overlap
         self._until: float | None = None
+        self._looked: tuple[int, int, dict[str, Known], Difference] | None = None
 
     def run(self, *, force: bool = False, progress: ProgressCallback | None = None, budget_s: float | None = None) -> SyncReport:
         """Index what changed; in a new generation, beside the one that answers, if chunking changed or `force` asks for it.
@@ -62,13 +63,21 @@ class WordIndexer:
         live = schema.live_generation(self._db)
         if live is None or live[1] != fingerprint(self._tokens, self._overlap):
             return None
-        todo = difference(self._layout, known_files(self._db, live[0]))
+        known, todo = self._difference(live[0])
+        self._looked = (live[0], self._version(), known, todo)
         return None if todo else self._report(live[0], files=todo.found, skipped=len(todo.skipped))
 
     def standing(self, *notes: Note) -> SyncReport:
         """Return what the index holds, whether or not it agrees with the files."""
         live = schema.live_generation(self._db)
         return self._report(live[0], notes=notes) if live else SyncReport(notes=notes)
+
+    def _difference(self, generation: int) -> tuple[dict[str, Known], Difference]:
+        known = known_files(self._db, generation)
+        return known, difference(self._layout, known)
+
+    def _version(self) -> int:
+        return int(self._db.execute("PRAGMA data_version").get)
 
     def _report(self, generation: int, **counts: Any) -> SyncReport:
         chunks = int(self._db.execute(f"SELECT count(*) FROM chunk_{generation}").get)
@@ -77,8 +86,11 @@ class WordIndexer:
     def _bring_up(self, generation: int, progress: ProgressCallback | None, *, live: bool = False) -> SyncReport:
         if live:  # the first generation answers while it is being filled
             schema.make_live(self._db, generation)
-        known = known_files(self._db, generation)
-        todo = difference(self._layout, known)
+        if self._looked and self._looked[:2] == (generation, self._version()):
+            known, todo = self._looked[2:]  # nobody has written since `current` looked
+        else:
+            known, todo = self._difference(generation)
+        self._looked = None
         failed = self._write(generation, todo, known, progress)
         with self._db:
             skipped = record_skipped(self._db, generation, todo.skipped)

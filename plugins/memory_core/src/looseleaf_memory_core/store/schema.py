@@ -27,10 +27,6 @@ CREATE TABLE IF NOT EXISTS embedding(
   vector BLOB NOT NULL  -- float32, little-endian, unit length
 );
 CREATE UNIQUE INDEX IF NOT EXISTS embedding_text ON embedding(space, hash);
-CREATE TABLE IF NOT EXISTS sketch(
-  embedding INTEGER PRIMARY KEY,
-  bits BLOB NOT NULL -- the vector's signs
-);
 CREATE TABLE IF NOT EXISTS refused(
   space INTEGER NOT NULL,
   hash BLOB NOT NULL,

@@ -2,13 +2,14 @@
 
 Vectors are one table of float32 blobs, unit length. Both paths read that table, so nothing has to be kept in step with it: there
 is no second index to repair, no limit on k, and a filter is an ordinary WHERE. SQL scans the table, which is right for a process
-that asks once; NumPy holds up to 20,000 vectors whole, and beyond that their signs, with exact rescoring of the best.
+that asks once; NumPy holds up to 20,000 vectors whole, and beyond that a sketch of each, with exact rescoring of the best.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import apsw
@@ -19,10 +20,11 @@ if TYPE_CHECKING:
 
     Vector = npt.NDArray[np.float32]
 
-#: Up to this many vectors are held whole; beyond, only their signs.
+#: Up to this many vectors are held whole; beyond, their signs and 8-bit numbers.
 WHOLE = 20_000
-# At least this many of the likeliest are rescored exactly: recall 0.98, see docs/quality.md.
-_RESCORED, _RESCORED_SHARE = 500, 200
+# At least this many of the likeliest are looked at closer: recall 0.98, see docs/quality.md.
+_LIKELY, _LIKELY_SHARE = 500, 200
+_READ_AT_ONCE = 4096
 _BITS = 2
 
 
@@ -53,30 +55,45 @@ class SqlNearest:
 
 
 class MemoryNearest:
-    """Nearest chunks by NumPy, over what one space held when this was made."""
+    """Nearest chunks by NumPy, over what one space held when this was made.
+
+    Up to 20,000 vectors are held whole. Beyond, each is held as its signs and as 8-bit numbers, less than a third of its size,
+    and three steps lead from all to the nearest: signs, 8-bit numbers, and the vectors in the file.
+    """
 
     def __init__(self, db: apsw.Connection, generation: int, space: int, dimensions: int) -> None:
         import numpy as np
 
         self._db = db
-        join = f"JOIN chunk_{generation} AS chunk ON chunk.hash = embedding.hash WHERE embedding.space = ?"
-        count = int(db.execute(f"SELECT count(*) FROM embedding {join}", (space,)).get)
+        join = f"FROM embedding JOIN chunk_{generation} AS chunk ON chunk.hash = embedding.hash WHERE embedding.space = ?"
+        count = int(db.execute(f"SELECT count(*) {join}", (space,)).get)
         self._whole = count <= WHOLE
+        self._chunks = np.empty(count, np.int64)
+        self._embeddings = np.empty(count, np.int64)
+        self._vectors = np.empty((count, dimensions), np.float32 if self._whole else np.int8)
+        self._signs = np.zeros((0 if self._whole else -(-dimensions // 64), count), np.uint64)
+        rows = db.execute(f"SELECT chunk.id, embedding.id, embedding.vector {join} ORDER BY embedding.id", (space,))
+        for begin in range(0, count, _READ_AT_ONCE):
+            self._hold(begin, list(islice(rows, _READ_AT_ONCE)))
+        self._by_chunk = np.argsort(self._chunks)
+        if not self._whole:
+            # Each row of 8-bit numbers has its own scale, so its dot products are divided by its own length.
+            squares = np.einsum("ij,ij->i", self._vectors, self._vectors, dtype=np.int32)
+            self._lengths = np.sqrt(squares.astype(np.float32))
+            self._positive = np.bitwise_count(self._signs).sum(axis=0, dtype=np.uint16).astype(np.float32)
+
+    def _hold(self, begin: int, rows: list[tuple[int, int, bytes]]) -> None:
+        import numpy as np
+
+        end = begin + len(rows)
+        self._chunks[begin:end] = [row[0] for row in rows]
+        self._embeddings[begin:end] = [row[1] for row in rows]
+        block = np.frombuffer(b"".join(row[2] for row in rows), np.float32).reshape(len(rows), -1)
         if self._whole:
-            rows = list(db.execute(f"SELECT chunk.id, embedding.id, embedding.vector FROM embedding {join}", (space,)))
+            self._vectors[begin:end] = block
         else:
-            signs = f"JOIN sketch ON sketch.embedding = embedding.id {join}"
-            rows = list(db.execute(f"SELECT chunk.id, embedding.id, sketch.bits FROM embedding {signs}", (space,)))
-        rows.sort()  # by chunk, to be looked up by it
-        self._chunks = np.fromiter((row[0] for row in rows), np.int64, len(rows))
-        self._embeddings = np.fromiter((row[1] for row in rows), np.int64, len(rows))
-        data = b"".join(row[2] for row in rows)
-        if self._whole:
-            self._vectors = np.frombuffer(data, np.float32).reshape(len(rows), dimensions)
-        else:  # one row for each 64 dimensions: the sums run along memory
-            words = np.frombuffer(data, np.uint64).reshape(len(rows), -1)
-            self._signs = np.ascontiguousarray(words.T)
-            self._positive = np.bitwise_count(words).sum(axis=1, dtype=np.uint16).astype(np.float32)
+            self._vectors[begin:end] = np.rint(block * (127 / np.abs(block).max(axis=1, keepdims=True)))
+            self._signs[:, begin:end] = sign_bits(block).T
 
     def nearest(self, vector: Vector, limit: int) -> list[tuple[int, float]]:
         """Return the `limit` chunks nearest to `vector` with their cosines, best first."""
@@ -86,12 +103,13 @@ class MemoryNearest:
             return []
         if self._whole:
             cosines = np.vecdot(self._vectors, vector)  # on one core quicker than BLAS
-            many = len(cosines) > limit
-            places = np.argpartition(cosines, -limit)[-limit:] if many else np.arange(len(cosines))
+            places = _largest(cosines, limit)
             cosines = cosines[places]
         else:
-            places = self._likely(vector, max(_RESCORED, len(self._chunks) // _RESCORED_SHARE, 2 * limit))
-            cosines = self._rescored(places, vector)
+            likely = self._likely(vector, max(_LIKELY, len(self._chunks) // _LIKELY_SHARE, 4 * limit))
+            near = np.vecdot(self._vectors[likely].astype(np.float32), vector) / self._lengths[likely]
+            places = likely[_largest(near, 4 * limit)]
+            cosines = self._exact(places, vector)
         order = np.lexsort((self._chunks[places], -cosines))[:limit]
         return list(zip(self._chunks[places][order].tolist(), cosines[order].tolist(), strict=True))
 
@@ -102,9 +120,10 @@ class MemoryNearest:
         wanted = np.fromiter(chunks, np.int64)
         if not len(wanted) or not len(self._chunks):
             return {}
-        places = np.minimum(np.searchsorted(self._chunks, wanted), len(self._chunks) - 1)
+        found_at = np.searchsorted(self._chunks, wanted, sorter=self._by_chunk)
+        places = self._by_chunk[np.minimum(found_at, len(self._chunks) - 1)]
         places = places[self._chunks[places] == wanted]
-        found = np.vecdot(self._vectors[places], vector) if self._whole else self._rescored(places, vector)
+        found = self._exact(places, vector)
         return dict(zip(self._chunks[places].tolist(), found.tolist(), strict=True))
 
     def _likely(self, vector: Vector, count: int) -> npt.NDArray[np.intp]:
@@ -115,36 +134,42 @@ class MemoryNearest:
         """
         import numpy as np
 
-        if len(self._chunks) <= count:
-            return np.arange(len(self._chunks))
         low, step, planes = _bit_planes(vector, len(self._signs))
         sums = np.float32(low) * self._positive
         for weight, plane in enumerate(planes):
-            counts = np.zeros(len(self._chunks), np.uint16)
+            counts = np.zeros(len(sums), np.uint16)
             for signs, word in zip(self._signs, plane, strict=True):
                 counts += np.bitwise_count(signs & word)
             sums += np.float32(step * 2**weight) * counts
-        return np.argpartition(sums, -count)[-count:]
+        return _largest(sums, count)
 
-    def _rescored(self, places: npt.NDArray[np.intp], vector: Vector) -> npt.NDArray[np.float32]:
+    def _exact(self, places: npt.NDArray[np.intp], vector: Vector) -> npt.NDArray[np.float32]:
+        """Return the cosines of the chunks at `places`, from the vectors themselves."""
         import numpy as np
 
+        if self._whole:
+            return np.asarray(np.vecdot(self._vectors[places], vector))
         wanted = self._embeddings[places]
-        listed = json.dumps(sorted(set(wanted.tolist())))
-        rows = list(self._db.execute("SELECT id, vector FROM embedding WHERE id IN (SELECT value FROM json_each(?))", (listed,)))
-        matrix = np.frombuffer(b"".join(row[1] for row in rows), np.float32).reshape(len(rows), -1)
-        ids = np.fromiter((row[0] for row in rows), np.int64, len(rows))
-        found: Vector = np.vecdot(matrix, vector)[np.searchsorted(ids, wanted)]
-        return found
+        listed = json.dumps(np.unique(wanted).tolist())
+        stored = list(self._db.execute("SELECT id, vector FROM embedding WHERE id IN (SELECT value FROM json_each(?))", (listed,)))
+        matrix = np.frombuffer(b"".join(row[1] for row in stored), np.float32).reshape(len(stored), -1)
+        ids = np.fromiter((row[0] for row in stored), np.int64, len(stored))
+        return np.asarray(np.vecdot(matrix, vector)[np.searchsorted(ids, wanted)])
 
 
-def sign_bits(vectors: Vector) -> list[bytes]:
-    """Return the signs of each row as bits, padded to whole 64-bit words."""
+def _largest(values: npt.NDArray[np.float32], count: int) -> npt.NDArray[np.intp]:
+    """Return where the `count` largest values stand, in no order."""
+    import numpy as np
+
+    return np.argpartition(values, -count)[-count:] if len(values) > count else np.arange(len(values))
+
+
+def sign_bits(vectors: Vector) -> npt.NDArray[np.uint64]:
+    """Return the signs of each row as bits, padded to whole 64-bit words; shape (n, words)."""
     import numpy as np
 
     packed = np.packbits(vectors > 0, axis=1, bitorder="little")
-    padding = -packed.shape[1] % 8
-    return [row.tobytes() for row in np.pad(packed, ((0, 0), (0, padding)))]
+    return np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8))).view(np.uint64)
 
 
 def _bit_planes(vector: Vector, words: int) -> tuple[float, float, list[npt.NDArray[np.uint64]]]:
