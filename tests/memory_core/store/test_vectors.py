@@ -149,6 +149,17 @@ def test_vectors_are_stored_as_float32() -> None:
     assert db.execute("SELECT typeof(vector), length(vector) FROM embedding").fetchone() == ("blob", 2048)
 
 
+@pytest.mark.parametrize("count", [1, 600, 3000])
+@pytest.mark.parametrize("kind", ["random", "tied", "sorted", "equal"])
+def test_the_largest_of_many_are_the_largest(kind: str, count: int) -> None:
+    """The short cut over a sample finds exactly as many, and none smaller, also among ties."""
+    values = np.random.default_rng(0).standard_normal(100_000).astype(np.float32)
+    values = {"random": values, "tied": np.rint(values), "sorted": np.sort(values), "equal": np.ones_like(values)}[kind]
+    places = vectors._largest(values, count)
+    assert len(set(places.tolist())) == count
+    np.testing.assert_array_equal(np.sort(values[places]), np.sort(values)[-count:])
+
+
 def test_sign_bits_fill_whole_words() -> None:
     """A row of any width becomes whole 64-bit words."""
     assert sign_bits(unit(3, 100)).shape == (3, 2)

@@ -24,6 +24,7 @@ from .ledger import Difference, Known, difference, known_files, record_skipped
 from .prepare import Prepared, prepare
 
 _BATCH_S = 2.0  # how long words are gathered before they are committed
+_FIRST_FILES = 20  # are committed at once, so that something is found soon
 _BULK_FILES = 50  # from here on it is a bulk load, for which FTS5 gathers more in memory
 _BULK_HASH_BYTES, _USUAL_HASH_BYTES = 16 << 20, 1 << 20
 
@@ -111,7 +112,7 @@ class WordIndexer:
             return []
         bulk = len(todo.changed) >= _BULK_FILES
         if bulk:
-            self._hash_bytes(generation, _BULK_HASH_BYTES)
+            self._tell_words(generation, hashsize=_BULK_HASH_BYTES, automerge=0)
         failed: list[tuple[str, str]] = []
         done = 0
         notes = self._prepared(todo.changed, known)
@@ -124,15 +125,19 @@ class WordIndexer:
                     self._store(generation, note, known.get(note.found.path))
                     if note.reason:
                         failed.append((note.found.path, note.reason))
-                    if monotonic() - begun > _BATCH_S or (self._until and monotonic() > self._until):
+                    if done == _FIRST_FILES or monotonic() - begun > _BATCH_S or self._is_late():
                         break
             if progress and todo.changed:
                 progress(Progress("index", done, len(todo.changed)))
-            if done >= len(todo.changed) or (self._until and monotonic() > self._until):
+            if done >= len(todo.changed) or self._is_late():
                 break
-        if bulk:
-            self._hash_bytes(generation, _USUAL_HASH_BYTES)
+        if bulk:  # a search reads every segment of the table: now there is one, on a level that later small ones do not share
+            with self._db:
+                self._tell_words(generation, optimize=None, hashsize=_USUAL_HASH_BYTES, automerge=4)
         return failed
+
+    def _is_late(self) -> bool:
+        return self._until is not None and monotonic() > self._until
 
     def _prepared(self, changed: Sequence[Found], known: dict[str, Known]) -> Iterator[Prepared]:
         def one(found: Found) -> Prepared:
@@ -177,9 +182,10 @@ class WordIndexer:
             self._db.execute(f"DELETE FROM chunk_{generation} WHERE file = ?", (file,))
             self._db.execute(f"DELETE FROM file_{generation} WHERE id = ?", (file,))
 
-    def _hash_bytes(self, generation: int, size: int) -> None:
+    def _tell_words(self, generation: int, **commands: int | None) -> None:
         table = f"words_{generation}"
-        self._db.execute(f"INSERT INTO {table}({table}, rank) VALUES('hashsize', {size})")
+        for command, value in commands.items():
+            self._db.execute(f"INSERT INTO {table}({table}, rank) VALUES(?, ?)", (command, value))
 
 
 def with_vectors(report: SyncReport, embedded: int, pending: int, notes: Iterable[Note]) -> SyncReport:

@@ -25,6 +25,7 @@ WHOLE = 20_000
 # At least this many of the likeliest are looked at closer: recall 0.98, see docs/quality.md.
 _LIKELY, _LIKELY_SHARE = 500, 200
 _READ_AT_ONCE = 4096
+_MANY, _SAMPLE = 65_536, 4096
 _BITS = 2
 
 
@@ -65,22 +66,20 @@ class MemoryNearest:
         import numpy as np
 
         self._db = db
-        join = f"FROM embedding JOIN chunk_{generation} AS chunk ON chunk.hash = embedding.hash WHERE embedding.space = ?"
+        # The table is read as it lies in the file (CROSS JOIN, no index on space), so that nothing has to be sorted in memory.
+        join = f"FROM embedding CROSS JOIN chunk_{generation} AS chunk ON chunk.hash = embedding.hash WHERE +embedding.space = ?"
         count = int(db.execute(f"SELECT count(*) {join}", (space,)).get)
         self._whole = count <= WHOLE
         self._chunks = np.empty(count, np.int64)
         self._embeddings = np.empty(count, np.int64)
         self._vectors = np.empty((count, dimensions), np.float32 if self._whole else np.int8)
+        self._lengths = np.empty(0 if self._whole else count, np.float32)
         self._signs = np.zeros((0 if self._whole else -(-dimensions // 64), count), np.uint64)
         rows = db.execute(f"SELECT chunk.id, embedding.id, embedding.vector {join} ORDER BY embedding.id", (space,))
         for begin in range(0, count, _READ_AT_ONCE):
             self._hold(begin, list(islice(rows, _READ_AT_ONCE)))
         self._by_chunk = np.argsort(self._chunks)
-        if not self._whole:
-            # Each row of 8-bit numbers has its own scale, so its dot products are divided by its own length.
-            squares = np.einsum("ij,ij->i", self._vectors, self._vectors, dtype=np.int32)
-            self._lengths = np.sqrt(squares.astype(np.float32))
-            self._positive = np.bitwise_count(self._signs).sum(axis=0, dtype=np.uint16).astype(np.float32)
+        self._positive = np.bitwise_count(self._signs).sum(axis=0, dtype=np.uint16).astype(np.float32)
 
     def _hold(self, begin: int, rows: list[tuple[int, int, bytes]]) -> None:
         import numpy as np
@@ -92,7 +91,9 @@ class MemoryNearest:
         if self._whole:
             self._vectors[begin:end] = block
         else:
-            self._vectors[begin:end] = np.rint(block * (127 / np.abs(block).max(axis=1, keepdims=True)))
+            rounded = np.rint(block * (127 / np.abs(block).max(axis=1, keepdims=True)))
+            self._vectors[begin:end] = rounded
+            self._lengths[begin:end] = np.linalg.norm(rounded, axis=1)  # each row has its own scale
             self._signs[:, begin:end] = sign_bits(block).T
 
     def nearest(self, vector: Vector, limit: int) -> list[tuple[int, float]]:
@@ -161,7 +162,15 @@ def _largest(values: npt.NDArray[np.float32], count: int) -> npt.NDArray[np.intp
     """Return where the `count` largest values stand, in no order."""
     import numpy as np
 
-    return np.argpartition(values, -count)[-count:] if len(values) > count else np.arange(len(values))
+    if len(values) <= count:
+        return np.arange(len(values))
+    if len(values) > max(_MANY, 64 * count):  # what a sample says is surely not among them need not be sorted
+        sample = values[:: len(values) // _SAMPLE]
+        few = max(16, 4 * count * len(sample) // len(values))
+        places = np.flatnonzero(values >= np.partition(sample, -few)[-few])
+        if count <= len(places) < len(values):
+            return places[np.argpartition(values[places], -count)[-count:]]
+    return np.argpartition(values, -count)[-count:]
 
 
 def sign_bits(vectors: Vector) -> npt.NDArray[np.uint64]:
