@@ -60,7 +60,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, title:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(*columns, title=title or None, box=None, header_style="bold", pad_edge=False)
+    table = Table(*columns, title=title or None, box=None, header_style="bold", pad_edge=False, show_header=any(columns))
     for row in cells:
         table.add_row(*map(Text, row))
     console().print(table)
