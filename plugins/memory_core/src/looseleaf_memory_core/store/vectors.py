@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
@@ -22,11 +22,10 @@ if TYPE_CHECKING:
 
 #: Up to this many vectors are held whole; beyond, their signs and 8-bit numbers.
 WHOLE = 20_000
-# At least this many of the likeliest are looked at closer: recall 0.98, see docs/quality.md.
-_LIKELY, _LIKELY_SHARE = 500, 200
+# At least this many of those that share most signs are looked at closer: recall 0.99, see docs/quality.md.
+_LIKELY, _LIKELY_SHARE = 500, 50
 _READ_AT_ONCE = 4096
 _MANY, _SAMPLE = 65_536, 4096
-_BITS = 2
 
 
 class SqlNearest:
@@ -79,7 +78,6 @@ class MemoryNearest:
         for begin in range(0, count, _READ_AT_ONCE):
             self._hold(begin, list(islice(rows, _READ_AT_ONCE)))
         self._by_chunk = np.argsort(self._chunks)
-        self._positive = np.bitwise_count(self._signs).sum(axis=0, dtype=np.uint16).astype(np.float32)
 
     def _hold(self, begin: int, rows: list[tuple[int, int, bytes]]) -> None:
         import numpy as np
@@ -107,9 +105,9 @@ class MemoryNearest:
             places = _largest(cosines, limit)
             cosines = cosines[places]
         else:
-            likely = self._likely(vector, max(_LIKELY, len(self._chunks) // _LIKELY_SHARE, 4 * limit))
+            likely = self._likely(vector, max(_LIKELY, len(self._chunks) // _LIKELY_SHARE, 2 * limit))
             near = np.vecdot(self._vectors[likely].astype(np.float32), vector) / self._lengths[likely]
-            places = likely[_largest(near, 4 * limit)]
+            places = likely[_largest(near, 2 * limit)]
             cosines = self._exact(places, vector)
         order = np.lexsort((self._chunks[places], -cosines))[:limit]
         return list(zip(self._chunks[places][order].tolist(), cosines[order].tolist(), strict=True))
@@ -128,21 +126,13 @@ class MemoryNearest:
         return dict(zip(self._chunks[places].tolist(), found.tolist(), strict=True))
 
     def _likely(self, vector: Vector, count: int) -> npt.NDArray[np.intp]:
-        """Return the places of the `count` vectors whose signs have the largest dot product with `vector`.
-
-        The vector's numbers are rounded to 2 bits, so that the sum over the positive dimensions is a few AND and popcount
-        (after RaBitQ, doi:10.1145/3654970): far nearer to the cosine than the count of equal signs.
-        """
+        """Return the places of the `count` vectors that share most signs with `vector`."""
         import numpy as np
 
-        low, step, planes = _bit_planes(vector, len(self._signs))
-        sums = np.float32(low) * self._positive
-        for weight, plane in enumerate(planes):
-            counts = np.zeros(len(sums), np.uint16)
-            for signs, word in zip(self._signs, plane, strict=True):
-                counts += np.bitwise_count(signs & word)
-            sums += np.float32(step * 2**weight) * counts
-        return _largest(sums, count)
+        different = np.zeros(len(self._chunks), np.int16)
+        for signs, wanted in zip(self._signs, sign_bits(vector[None])[0], strict=True):
+            different += np.bitwise_count(signs ^ wanted)
+        return _largest(-different, count)
 
     def _exact(self, places: npt.NDArray[np.intp], vector: Vector) -> npt.NDArray[np.float32]:
         """Return the cosines of the chunks at `places`, from the vectors themselves."""
@@ -158,7 +148,7 @@ class MemoryNearest:
         return np.asarray(np.vecdot(matrix, vector)[np.searchsorted(ids, wanted)])
 
 
-def _largest(values: npt.NDArray[np.float32], count: int) -> npt.NDArray[np.intp]:
+def _largest(values: npt.NDArray[Any], count: int) -> npt.NDArray[np.intp]:
     """Return where the `count` largest values stand, in no order."""
     import numpy as np
 
@@ -179,20 +169,6 @@ def sign_bits(vectors: Vector) -> npt.NDArray[np.uint64]:
 
     packed = np.packbits(vectors > 0, axis=1, bitorder="little")
     return np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8))).view(np.uint64)
-
-
-def _bit_planes(vector: Vector, words: int) -> tuple[float, float, list[npt.NDArray[np.uint64]]]:
-    """Return the number that level 0 stands for, the size of a step, and the levels of `vector` in 2 bits, one plane a bit.
-
-    The largest tenth of the numbers is cut off, which leaves finer steps to the others.
-    """
-    import numpy as np
-
-    largest = float(np.quantile(np.abs(vector), 0.9)) or 1.0
-    step = 2 * largest / (2**_BITS - 1)
-    levels = np.zeros(64 * words, np.uint8)
-    levels[: len(vector)] = np.clip(np.rint((vector + largest) / step), 0, 2**_BITS - 1)
-    return -largest, step, [np.packbits(levels >> bit & 1, bitorder="little").view(np.uint64) for bit in range(_BITS)]
 
 
 def checked(vectors: Vector, dimensions: int | None) -> tuple[Vector, list[str]]:
