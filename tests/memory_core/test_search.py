@@ -10,6 +10,7 @@ import pytest
 from conftest import found
 from looseleaf import Query
 from looseleaf._run import run
+from looseleaf.testing import HashEmbedder
 
 
 def test_an_exact_word_is_found_without_vectors(opened: Callable, write: Callable) -> None:
@@ -37,6 +38,46 @@ def test_the_first_search_does_not_wait_for_everything(opened: Callable, write: 
     states = [entry.state for entry in run(notebook.status(), inline=True).ledger]
     assert "pending" in states
     assert len(found(notebook, "alpha", limit=20)) == 20
+
+
+def test_quick_answers_need_no_thread(opened: Callable, write: Callable, monkeypatch) -> None:
+    """Once searches take about a millisecond, the event loop answers by itself; a new question that must be embedded never."""
+    import threading
+
+    from looseleaf_memory_core.slot import CoreSlot
+    from looseleaf_memory_core.store.keyword import KeywordPlan
+
+    write("memory/a.md", "alpha")
+    notebook = opened()
+    threads = []
+    real = KeywordPlan.search
+
+    def search(plan, limit):
+        threads.append(threading.get_ident())
+        return real(plan, limit)
+
+    monkeypatch.setattr(KeywordPlan, "search", search)
+
+    async def ask(times: int) -> None:
+        await notebook.sync()
+        for _ in range(times):
+            await notebook.search("alpha")
+
+    monkeypatch.setattr("looseleaf_memory_core.slot._QUICK_S", 1e9)
+    run(ask(3), inline=False)
+    assert set(threads) == {threading.get_ident()}
+    threads.clear()
+    monkeypatch.setattr("looseleaf_memory_core.slot._QUICK_S", 0.0)
+    run(ask(3), inline=False)
+    assert threading.get_ident() not in threads
+    slot = CoreSlot(notebook.settings, HashEmbedder(), notebook.settings.now)
+    monkeypatch.setattr("looseleaf_memory_core.slot._QUICK_S", 1e9)
+    assert not slot.is_quick("alpha")
+    run(slot.sync(), inline=True)
+    run(slot.retrieve(Query("alpha")), inline=True)
+    assert slot.is_quick("alpha")
+    assert not slot.is_quick("beta")
+    run(slot.aclose(), inline=True)
 
 
 def test_a_deleted_file_never_answers(opened: Callable, write: Callable) -> None:

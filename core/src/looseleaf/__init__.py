@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     )
     from .hookspecs import hookimpl
     from .notebook import Notebook, open_notebook
-    from .protocols import Blocking, Calibrated, Clock, Embedder, Loading, MemorySlot, Named, Postprocessor, Ranker, Scripted
+    from .protocols import Blocking, Calibrated, Clock, Embedder, Loading, MemorySlot, Named, Postprocessor, Quick, Ranker, Scripted
     from .reading import read_page
     from .settings import AgentSettings, Settings, load_settings
     from .types import (
@@ -44,7 +44,7 @@ _HOMES = {
     "errors": "ConfigError LooseleafError NotConfigured PluginError ProviderError ReadRefused StageError StoreError TextTooLong",
     "hookspecs": "hookimpl",
     "notebook": "Notebook open_notebook",
-    "protocols": "Blocking Calibrated Clock Embedder Loading MemorySlot Named Postprocessor Ranker Scripted",
+    "protocols": "Blocking Calibrated Clock Embedder Loading MemorySlot Named Postprocessor Quick Ranker Scripted",
     "settings": "AgentSettings Settings load_settings",
     "reading": "read_page",
     "types": "FileStatus FoundHit Hit Limits Note Page Progress Query Retrieval SearchResult Status SyncReport Vectors",
@@ -77,6 +77,7 @@ __all__ = [
     "Progress",
     "ProviderError",
     "Query",
+    "Quick",
     "Ranker",
     "ReadRefused",
     "Retrieval",

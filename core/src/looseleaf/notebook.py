@@ -14,7 +14,7 @@ from ._run import in_thread, run
 from .errors import NotConfigured, PluginError, ReadRefused
 from .pipeline import Pipeline, Ranking, by_evidence, clamp
 from .present import present
-from .protocols import Embedder, Loading, MemorySlot
+from .protocols import Embedder, Loading, MemorySlot, Quick
 from .session import is_private
 from .settings import AgentSettings
 from .settings.surface import QuerySettings
@@ -58,6 +58,8 @@ class Notebook:
     ) -> SearchResult:
         """Return what the notes hold on `text`. An empty answer says why in its notes; nothing missing is an exception."""
         search = self._search(text, limit, min_score, session_key, explain)
+        if isinstance(self.slot, Quick) and self.slot.is_quick(text):
+            return run(search, inline=True)
         if getattr(self.slot, "blocking", False):  # nothing in it waits: one trip to a worker thread does it all
             return await in_thread(run, search, inline=True)
         return await search

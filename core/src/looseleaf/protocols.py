@@ -95,6 +95,15 @@ class Blocking(Protocol):
 
 
 @runtime_checkable
+class Quick(Blocking, Protocol):
+    """A blocking slot that knows when an answer takes less time than the trip to a worker thread is worth."""
+
+    def is_quick(self, text: str) -> bool:
+        """Tell whether the answer to `text` will hardly hold up the event loop: about a millisecond."""
+        ...
+
+
+@runtime_checkable
 class Loading(Protocol):
     """A slot whose hits come without their text, which is read for those that are shown or post-processed."""
 

@@ -266,6 +266,19 @@ def test_a_state_folder_that_cannot_be_made_is_told(opened: Callable, tmp_path: 
         sync(opened())
 
 
+def test_segments_do_not_gather(opened: Callable, write: Callable) -> None:
+    """However many small syncs there were, a search reads few segments."""
+    notebook = opened()
+    for number in range(12):
+        write(f"memory/{number}.md", f"note {number} with words of its own word{number}")
+        sync(notebook)
+    db = connect(notebook.settings.database)
+    (number, _) = schema.live_generation(db)
+    assert db.execute(f"SELECT count(DISTINCT segid) FROM words_{number}_idx").get <= 4
+    db.close()
+    assert len(found(notebook, "note", limit=20)) == 12
+
+
 def test_integrity_of_the_words_table(opened: Callable, write: Callable) -> None:
     """FQ-14: after edits and deletions FTS5's own check finds nothing."""
     notebook = opened()

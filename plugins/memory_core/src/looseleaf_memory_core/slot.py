@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 _QUERY_VECTORS = 256
 _FIRST_WORDS_S = 2.0
+_QUICK_S = 0.0015
 
 
 class CoreSlot:
@@ -58,6 +59,7 @@ class CoreSlot:
         self._searcher: Searcher | None = None
         self._searching = Lock()  # one connection, one thread at a time
         self._query_vectors: OrderedDict[str, Vectors] = OrderedDict()
+        self._pace_s = 1.0  # of recent searches; the first ones go to a thread
         self.blocking = embedder is None or bool(getattr(embedder, "blocking", False))
 
     async def retrieve(self, query: Query) -> Retrieval:
@@ -75,6 +77,11 @@ class CoreSlot:
         found = await in_thread(self._search, query, vector)
         named = (getattr(embedder, "provider", ""), getattr(embedder, "model", "")) if vector is not None else ("", "")
         return replace(found, notes=(*notes, *found.notes), provider=named[0], model=named[1])
+
+    def is_quick(self, text: str) -> bool:
+        """Tell whether recent answers took about a millisecond, and this one needs no embedding."""
+        known = self._embedder is None or text in self._query_vectors
+        return known and self._pace_s < _QUICK_S and not self._searching.locked()
 
     async def load(self, hits: Sequence[Hit]) -> list[Hit]:
         """Return `hits` with their text as it stands in the files now."""
@@ -164,7 +171,10 @@ class CoreSlot:
 
     def _search(self, query: Query, vector: Vectors | None) -> Retrieval:
         with self._searching:
-            return self._open().search(query, vector)
+            begun = monotonic()
+            found = self._open().search(query, vector)
+            self._pace_s += 0.2 * (monotonic() - begun - self._pace_s)
+            return found
 
     def _load(self, hits: Sequence[Hit]) -> list[Hit]:
         with self._searching:

@@ -26,6 +26,7 @@ from .prepare import Prepared, prepare
 _BATCH_S = 2.0  # how long words are gathered before they are committed
 _FIRST_FILES = 20  # are committed at once, so that something is found soon
 _BULK_FILES = 50  # from here on it is a bulk load, for which FTS5 gathers more in memory
+_SMALL_CHUNKS, _FEW_SEGMENTS = 20_000, 3  # merging all of that many chunks takes about 0.2 s
 _BULK_HASH_BYTES, _USUAL_HASH_BYTES = 16 << 20, 1 << 20
 
 
@@ -112,7 +113,7 @@ class WordIndexer:
             return []
         bulk = len(todo.changed) >= _BULK_FILES
         if bulk:
-            self._tell_words(generation, hashsize=_BULK_HASH_BYTES, automerge=0)
+            self._tell_words(generation, hashsize=_BULK_HASH_BYTES)
         failed: list[tuple[str, str]] = []
         done = 0
         notes = self._prepared(todo.changed, known)
@@ -131,10 +132,20 @@ class WordIndexer:
                 progress(Progress("index", done, len(todo.changed)))
             if done >= len(todo.changed) or self._is_late():
                 break
-        if bulk:  # a search reads every segment of the table: now there is one, on a level that later small ones do not share
-            with self._db:
-                self._tell_words(generation, optimize=None, hashsize=_USUAL_HASH_BYTES, automerge=4)
+        self._merge_segments(generation, bulk=bulk)
         return failed
+
+    def _merge_segments(self, generation: int, *, bulk: bool) -> None:
+        """Make one segment of the words again after a bulk load, and in small indexes when some have gathered.
+
+        A search reads each segment; FTS5 itself merges them only when there are many.
+        """
+        table = f"words_{generation}"
+        segments = int(self._db.execute(f"SELECT count(DISTINCT segid) FROM {table}_idx").get)
+        small = int(self._db.execute(f"SELECT count(*) FROM chunk_{generation}").get) <= _SMALL_CHUNKS
+        if bulk or (small and segments > _FEW_SEGMENTS):
+            with self._db:
+                self._tell_words(generation, optimize=None, hashsize=_USUAL_HASH_BYTES)
 
     def _is_late(self) -> bool:
         return self._until is not None and monotonic() > self._until
