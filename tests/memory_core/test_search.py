@@ -52,9 +52,9 @@ def test_quick_answers_need_no_thread(opened: Callable, write: Callable, monkeyp
     threads = []
     real = KeywordPlan.search
 
-    def search(plan, limit):
+    def search(plan, limit, **options):
         threads.append(threading.get_ident())
-        return real(plan, limit)
+        return real(plan, limit, **options)
 
     monkeypatch.setattr(KeywordPlan, "search", search)
 

@@ -65,6 +65,13 @@ def test_an_exact_hit_is_found_however_many_words_are_common() -> None:
     assert hits[0].chunk == 401
 
 
+def test_common_words_are_left_out_where_others_are_at_hand() -> None:
+    """With vectors beside it, an exact phrase of common words is enough; without, the list is filled."""
+    plan = keywords(*["nightly job and vault"] * 700, "the nightly vault job").plan(parse_query("nightly vault job"))
+    assert [hit.chunk for hit in plan.search(5, fill=False)] == [701]
+    assert len(plan.search(5)) > 1
+
+
 def test_score_gives_the_same_as_search() -> None:
     """The filled-in half of a candidate is what its own list would say."""
     plan = keywords("alpha beta", "alpha", "beta", *["other"] * 9).plan(parse_query("alpha beta"))

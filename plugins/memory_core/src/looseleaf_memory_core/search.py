@@ -74,7 +74,7 @@ class Searcher:
             parsed = parse_query(query.text)
             plan = self._keywords.plan(parsed)
             by_words = self._settings.query.hybrid.enabled or vector is None
-            worded = {hit.chunk: hit for hit in plan.search(query.candidates)} if by_words else {}
+            worded = {hit.chunk: hit for hit in plan.search(query.candidates, fill=vector is None)} if by_words else {}
             meant: dict[int, float] = {}
             if vector is not None:
                 meant = self._meant(vector, query.candidates, worded)

@@ -140,8 +140,12 @@ class KeywordPlan:
         self._these = f"{select} AND +rowid IN (SELECT value FROM json_each(?))"
         self._holding = f"SELECT rowid FROM {table} WHERE {table} MATCH ? LIMIT {_MOST_EXACT}"
 
-    def search(self, limit: int) -> list[KeywordMatch]:
-        """Return the `limit` best chunks and those that hold an exact phrase, best first; ties by chunk."""
+    def search(self, limit: int, *, fill: bool = True) -> list[KeywordMatch]:
+        """Return the `limit` best chunks and those that hold an exact phrase, best first; ties by chunk.
+
+        Without `fill`, chunks that hold only some of the words are left out where an exact phrase was found and its words are
+        common: other candidates are at hand, and these would be the slowest to find.
+        """
         if not self._known:
             return []
         exact = self._holders()
@@ -152,7 +156,9 @@ class KeywordPlan:
                 found.update(self._ask("AND", self._known, limit, exact))
             if exact or found:  # what was asked for is found: any-word hits only fill the list
                 rare = self._rarest(_POSTINGS // 4)
-        for chunk, hit in self._ask("OR", rare, limit, exact):
+        if exact and not fill and rare[0].documents > _POSTINGS:
+            rare = []
+        for chunk, hit in self._ask("OR", rare, limit, exact) if rare else ():
             if chunk not in found or found[chunk].bm25 < hit.bm25:
                 found[chunk] = hit
         found.update(self._fill([chunk for chunk in exact if chunk not in found], exact))
