@@ -111,7 +111,7 @@ async def _warm(figures: Figures, corpus: Path, queries: list[dict[str, str]], e
         await notebook.sync()
         figures.words, figures.recall = await _ask(notebook.search, queries)
         notes = sum(path.stat().st_size for path in corpus.rglob("*.md"))
-        hybrid = replace(notebook, slot=CoreSlot(settings, BagOfWords(384), settings.now))
+        hybrid = replace(notebook, slot=CoreSlot(settings, BagOfWords(384)))
         begun = time.perf_counter()
         report = await hybrid.sync()
         figures.notes["embedded"] = f"{report.embedded:,} texts in {time.perf_counter() - begun:.1f} s (fake embedder in process)"
@@ -119,7 +119,7 @@ async def _warm(figures: Figures, corpus: Path, queries: list[dict[str, str]], e
         figures.notes["chunks"] = f"{report.chunks:,}"
         await hybrid.aclose()
         _forget_vectors(settings.database)
-        wide = replace(notebook, slot=CoreSlot(settings, BagOfWords(512), settings.now))
+        wide = replace(notebook, slot=CoreSlot(settings, BagOfWords(512)))
         await wide.sync()
         figures.notes["database / notes at 512 dimensions"] = f"{_database_bytes(settings.database) / notes:.2f}"
         await wide.aclose()
@@ -191,7 +191,7 @@ class Given(speed.BagOfWords):
 async def main():
     settings = load_settings(environ={environ!r}, home=Path.home()).for_agent(workspace=Path({str(corpus)!r}))
     notebook = open_notebook(settings)
-    notebook = replace(notebook, slot=CoreSlot(settings, Given(), settings.now))
+    notebook = replace(notebook, slot=CoreSlot(settings, Given()))
     for query in ("nightly vault", "vault backup", "gateway"):
         await notebook.search(query)
     print(int(open("/proc/self/status").read().split("VmRSS:")[1].split()[0]) // 1024)

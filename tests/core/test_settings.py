@@ -191,8 +191,8 @@ def test_later_spellings_are_aliases(tmp_path: Path) -> None:
 
 def test_an_unknown_agent_is_told(tmp_path: Path) -> None:
     """The configured names are listed."""
-    with pytest.raises(ConfigError, match="no agent is called 'ana'; there are anna"):
-        load(tmp_path, {"agents": {"list": [{"id": "anna"}]}}).for_agent("ana")
+    with pytest.raises(ConfigError, match="no agent is called 'scrib'; there are scribe"):
+        load(tmp_path, {"agents": {"list": [{"id": "scribe"}]}}).for_agent("scrib")
 
 
 def _leaves(where: Any = None, prefix: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Any]]:

@@ -70,7 +70,7 @@ def test_quick_answers_need_no_thread(opened: Callable, write: Callable, monkeyp
     monkeypatch.setattr("looseleaf_memory_core.slot._QUICK_S", 0.0)
     run(ask(3), inline=False)
     assert threading.get_ident() not in threads
-    slot = CoreSlot(notebook.settings, HashEmbedder(), notebook.settings.now)
+    slot = CoreSlot(notebook.settings, HashEmbedder())
     monkeypatch.setattr("looseleaf_memory_core.slot._QUICK_S", 1e9)
     assert not slot.is_quick("alpha")
     run(slot.sync(), inline=True)
@@ -78,6 +78,32 @@ def test_quick_answers_need_no_thread(opened: Callable, write: Callable, monkeyp
     assert slot.is_quick("alpha")
     assert not slot.is_quick("beta")
     run(slot.aclose(), inline=True)
+
+
+def test_parallel_searches_both_answer(opened: Callable, write: Callable) -> None:
+    """MC-04: two questions at once each get their own hits."""
+    import asyncio
+
+    for number in range(20):
+        write(f"memory/{number:02}.md", f"word{number} text")
+    notebook = opened()
+
+    async def ask() -> list[list[str]]:
+        await notebook.sync()
+        results = await asyncio.gather(*(notebook.search(f"word{number}") for number in range(20)))
+        return [[hit.hit.path for hit in result.hits] for result in results]
+
+    assert run(ask(), inline=False) == [[f"memory/{number:02}.md"] for number in range(20)]
+
+
+def test_a_group_s_pool_is_not_filled_by_what_it_may_not_see(opened: Callable, write: Callable) -> None:
+    """VS-12: a filter after the nearest k must not starve the answer."""
+    write("MEMORY.md", "\n\n".join(f"# Part {number}\n\n" + "alpha " * 300 for number in range(40)))
+    write("memory/a.md", "alpha once, among other words")
+    notebook = opened()
+    run(notebook.sync(), inline=True)
+    result = run(notebook.search("alpha", limit=1, session_key="agent:main:telegram:group:5"), inline=True)
+    assert [hit.hit.path for hit in result.hits] == ["memory/a.md"]
 
 
 def test_a_deleted_file_never_answers(opened: Callable, write: Callable) -> None:

@@ -44,7 +44,7 @@ class Recorder:
 def embedded(opened: Callable[..., Notebook]) -> Callable[[Recorder], Notebook]:
     def make(embedder: Recorder) -> Notebook:
         notebook = opened()
-        return replace(notebook, slot=CoreSlot(notebook.settings, embedder, notebook.settings.now))
+        return replace(notebook, slot=CoreSlot(notebook.settings, embedder))
 
     return make
 
@@ -166,6 +166,20 @@ def test_a_query_that_cannot_be_embedded_is_searched_by_words(embedded, write) -
     result = run(notebook.search("alpha"), inline=True)
     assert (result.mode, len(result.hits)) == ("keyword", 1)
     assert "recorder is down" in result.notes[0].text
+
+
+def test_a_provider_that_breaks_its_contract_is_a_note(embedded, write) -> None:
+    """An embedder that raises what it should not still leaves words."""
+    write("memory/a.md", "alpha")
+    embedder = Recorder()
+    notebook = embedded(embedder)
+    sync(notebook)
+    embedder.spoil = lambda texts, rows: 1 / 0
+    result = run(notebook.search("alpha"), inline=True)
+    assert len(result.hits) == 1
+    assert "ZeroDivisionError" in result.notes[0].text
+    write("memory/b.md", "beta")
+    assert "ZeroDivisionError" in sync(notebook).notes[0].text
 
 
 def test_a_query_is_embedded_once(embedded, write) -> None:

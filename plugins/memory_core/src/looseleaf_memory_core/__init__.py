@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 from looseleaf import hookimpl
 
 if TYPE_CHECKING:
-    from looseleaf import AgentSettings, Clock, Embedder, MemorySlot, Ranker
+    from looseleaf import AgentSettings, Embedder, MemorySlot, Ranker
 
 __version__ = "0.1.0"
 
 
 @hookimpl
-def looseleaf_memory(name: str, settings: AgentSettings, embedder: Embedder | None, clock: Clock) -> MemorySlot | None:
+def looseleaf_memory(name: str, settings: AgentSettings, embedder: Embedder | None) -> MemorySlot | None:
     """Make the `memory-core` slot."""
     if name != "memory-core":
         return None
     from .slot import CoreSlot
 
-    return CoreSlot(settings, embedder, clock)
+    return CoreSlot(settings, embedder)
 
 
 @hookimpl

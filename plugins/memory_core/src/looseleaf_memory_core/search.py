@@ -21,12 +21,14 @@ from .store.vectors import MemoryNearest, SqlNearest
 if TYPE_CHECKING:
     from looseleaf import Vectors
 
+_PLACE = "absolute, begin, chunk.size, file.size, mtime_ns, chunk.hash"
 _HITS = (
-    "SELECT chunk.id, file.path, start, end, heading, absolute, begin, chunk.size, file.size, mtime_ns, chunk.hash "
-    "FROM json_each(?) AS wanted "
+    "SELECT chunk.id, file.path, start, end, heading, " + _PLACE + " FROM json_each(?) AS wanted "
     "CROSS JOIN chunk_{0} AS chunk ON chunk.id = wanted.value CROSS JOIN file_{0} AS file ON file.id = file"
 )
+_TEXT = "SELECT " + _PLACE + " FROM chunk_{0} AS chunk JOIN file_{0} AS file ON file.id = file WHERE chunk.id = ?"
 _NOTHING = KeywordMatch(0, 0.0, 0.0, 0.0, 0.0)
+_MOST_PLACES = 4096
 
 
 class Searcher:
@@ -43,8 +45,8 @@ class Searcher:
         self._generation = self._count = 0
         self._space = self._dimensions = 0
         self._keywords: Keywords | None = None
-        self._sql_hits = ""
-        self._places: dict[str, list[Any]] = {}  # where the text of the last candidates stands
+        self._sql_hits = self._sql_text = ""
+        self._places: dict[str, list[Any]] = {}  # where the text of recent candidates stands
         self._nearest: MemoryNearest | None = None
         self._asked = False  # whether vectors were asked for since the index last changed
         self.extension = Extension("", "store.vector.enabled is false")
@@ -73,11 +75,12 @@ class Searcher:
                 return Retrieval({}, (self._no_files(),))
             parsed = parse_query(query.text)
             plan = self._keywords.plan(parsed)
+            limit = query.candidates if query.private else query.candidates + self._curated_chunks()
             by_words = self._settings.query.hybrid.enabled or vector is None
-            worded = {hit.chunk: hit for hit in plan.search(query.candidates, fill=vector is None)} if by_words else {}
+            worded = {hit.chunk: hit for hit in plan.search(limit, fill=vector is None)} if by_words else {}
             meant: dict[int, float] = {}
             if vector is not None:
-                meant = self._meant(vector, query.candidates, worded)
+                meant = self._meant(vector, limit, worded)
                 if by_words:
                     worded.update(plan.score(chunk for chunk in meant if chunk not in worded))
             hits = self._hits(worded, meant, query, vector is not None)
@@ -110,6 +113,7 @@ class Searcher:
             return
         self._version = version
         self._nearest, self._asked = None, False
+        self._places.clear()
         live = schema.live_generation(self._db)
         if live is None:
             self._keywords, self._count, self._space = None, 0, 0
@@ -117,7 +121,7 @@ class Searcher:
         if self._keywords is None or live[0] != self._generation:
             self._generation = live[0]
             self._keywords = Keywords(self._db, f"words_{self._generation}")
-            self._sql_hits = _HITS.format(self._generation)
+            self._sql_hits, self._sql_text = _HITS.format(self._generation), _TEXT.format(self._generation)
         self._count = int(self._db.execute(f"SELECT count(*) FROM chunk_{self._generation}").get)
         self._keywords.refresh(self._count)
         row = self._db.execute("SELECT id, dimensions FROM space WHERE fingerprint = ?", (self._fingerprint,)).fetchone()
@@ -127,7 +131,8 @@ class Searcher:
         """Return the candidates as hits by chunk, without their text."""
         hits: dict[int, Hit] = {}
         wanted = json.dumps([*worded, *(chunk for chunk in meant if chunk not in worded)])
-        self._places.clear()
+        if len(self._places) > _MOST_PLACES:
+            self._places.clear()
         for chunk, path, start, end, heading, *place in self._db.execute(self._sql_hits, (wanted,)):
             if not query.private and self._layout.is_curated(path):
                 continue
@@ -138,12 +143,13 @@ class Searcher:
         return hits
 
     def load(self, hits: Sequence[Hit]) -> list[Hit]:
-        """Return `hits` of the last search with their text, read from the files; those that are gone are left out."""
+        """Return `hits` with their text, read from the files; those that are gone are left out."""
         loaded: list[Hit] = []
         reader = Reader()
         try:
             for hit in hits:
-                text = reader.chunk(*self._places[hit.id]) if hit.id in self._places else None
+                place = self._places.get(hit.id) or self._db.execute(self._sql_text, (int(hit.id),)).fetchone()
+                text = reader.chunk(*place) if place else None
                 if text is None:
                     continue
                 start = hit.start if text[1] is None else text[1]
@@ -152,6 +158,12 @@ class Searcher:
         finally:
             reader.close()
         return loaded
+
+    def _curated_chunks(self) -> int:
+        """Return how many candidates could be of the curated memory, which a group does not see."""
+        chunks, files = f"chunk_{self._generation}", f"file_{self._generation}"
+        sql = f"SELECT count(*) FROM {chunks} AS chunk JOIN {files} AS file ON file.id = file WHERE path IN ('MEMORY.md', 'memory.md')"
+        return int(self._db.execute(sql).get)
 
     def _signals(self, match: KeywordMatch | None, cosine: float | None, vectors: bool) -> dict[str, float]:
         match = match or _NOTHING

@@ -11,13 +11,13 @@ from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING
 
+import apsw
+
 from looseleaf import (
     AgentSettings,
-    Clock,
     Embedder,
     Hit,
     Layout,
-    LooseleafError,
     Note,
     Page,
     ProviderError,
@@ -31,12 +31,11 @@ from looseleaf import (
 )
 from looseleaf.types import ProgressCallback
 
+from .index.source import told
 from .search import Searcher
 from .store.database import connect
 
 if TYPE_CHECKING:
-    import apsw
-
     from looseleaf import Vectors
 
     from .index.embed import VectorWriter
@@ -49,10 +48,9 @@ _QUICK_S = 0.0015
 class CoreSlot:
     """The notes of one workspace in one SQLite file."""
 
-    def __init__(self, settings: AgentSettings, embedder: Embedder | None, clock: Clock) -> None:
+    def __init__(self, settings: AgentSettings, embedder: Embedder | None) -> None:
         self._settings = settings
         self._embedder = embedder
-        self._clock = clock
         search = settings.search
         self._layout = Layout(settings.workspace, search.extra_roots(), search.exclude_paths, search.evergreen_paths)
         self._path: Path = settings.database
@@ -72,8 +70,8 @@ class CoreSlot:
         if embedder is not None and await in_thread(self._has_vectors):
             try:
                 vector = await self._query_vector(embedder, query.text)
-            except (ProviderError, LooseleafError) as error:
-                notes.append(Note("provider-failed", f"searched by words only: {error}"))
+            except Exception as error:  # noqa: BLE001 - whatever a provider does, words answer
+                notes.append(Note("provider-failed", f"searched by words only: {told(error)}"))
         found = await in_thread(self._search, query, vector)
         named = (getattr(embedder, "provider", ""), getattr(embedder, "model", "")) if vector is not None else ("", "")
         return replace(found, notes=(*notes, *found.notes), provider=named[0], model=named[1])
@@ -126,9 +124,7 @@ class CoreSlot:
     async def aclose(self) -> None:
         """Close the index and the embedder."""
         with self._searching:
-            if self._searcher is not None:
-                self._searcher.close()
-                self._searcher = None
+            self._close()
         if self._embedder is not None:
             await self._embedder.aclose()
 
@@ -140,6 +136,11 @@ class CoreSlot:
         if live is None or self._embedder is None:
             raise StoreError("vectors are written into a generation that answers, by an embedder")
         return VectorWriter(db, self._embedder, live[0])
+
+    def _close(self) -> None:
+        if self._searcher is not None:
+            self._searcher.close()
+            self._searcher = None
 
     def _open(self) -> Searcher:
         if self._searcher is None:
@@ -172,7 +173,14 @@ class CoreSlot:
     def _search(self, query: Query, vector: Vectors | None) -> Retrieval:
         with self._searching:
             begun = monotonic()
-            found = self._open().search(query, vector)
+            try:
+                found = self._open().search(query, vector)
+            except apsw.Error:  # the index was rebuilt or replaced between two statements: look again
+                self._close()
+                try:
+                    found = self._open().search(query, vector)
+                except apsw.Error as error:
+                    raise StoreError(f"the index {self._path} cannot be read: {error}. Delete it; it is made anew.") from error
             self._pace_s += 0.2 * (monotonic() - begun - self._pace_s)
             return found
 

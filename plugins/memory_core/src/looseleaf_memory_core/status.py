@@ -20,8 +20,9 @@ _LEAST_SHARE = 0.2
 
 
 def core_status(path: Path, settings: AgentSettings, layout: Layout, embedder: Embedder | None) -> Status:
-    """Return the state of the index at `path`, without changing anything but making it if it is missing."""
-    db = connect(path)
+    """Return the state of the index at `path`; one that is not there is not made."""
+    db = connect(path) if path.exists() else apsw.Connection(":memory:")
+    schema.ensure(db, writable=True)
     try:
         return _status(db, path, settings, layout, embedder)
     except apsw.Error as error:

@@ -14,7 +14,7 @@ from looseleaf.types import ProgressCallback
 from ..chunk import estimate_cost
 from ..store.vectors import checked
 from ..text import clean
-from .source import Reader
+from .source import Reader, told
 
 if TYPE_CHECKING:
     from looseleaf import Vectors
@@ -49,8 +49,10 @@ class VectorWriter:
                     embedded += await self._embed(part)
                     if progress:
                         progress(Progress("embed", embedded, len(todo)))
-        except ProviderError as error:
-            notes.append(Note("provider-failed", f"{error}. What is embedded so far is kept; the rest is found by its words."))
+        except Exception as error:  # noqa: BLE001 - whatever a provider does, words stay and the next run goes on
+            notes.append(
+                Note("provider-failed", f"{told(error)}. What is embedded so far is kept; the rest is found by its words.")
+            )
         return embedded, await in_thread(self.waiting), notes
 
     def waiting(self) -> int:

@@ -5,11 +5,18 @@ from __future__ import annotations
 import os
 from hashlib import blake2b
 
+from looseleaf import LooseleafError
+
 _BOM = b"\xef\xbb\xbf"
 
 
 class NotTextError(Exception):
     """A file is not UTF-8 text."""
+
+
+def told(error: Exception) -> str:
+    """Return what `error` says; one that is not ours gets its kind, too."""
+    return str(error) if isinstance(error, LooseleafError) else f"{type(error).__name__}: {error}"
 
 
 def digest(data: bytes) -> bytes:
