@@ -91,6 +91,28 @@ def test_links_lead_somewhere(path: Path) -> None:
             assert (path.parent / target).exists(), target
 
 
+def test_the_readme_says_how_to_remember(tmp_path: Path) -> None:
+    """UX-08: writing is appending to a file, as printed, and the next search finds it."""
+    import os
+    import subprocess
+    import sys
+
+    (tmp_path / "memory").mkdir()
+    commands = re.search(r"```sh\n(echo .*?)```", README, re.DOTALL)[1]
+    subprocess.run(["bash", "-c", commands], check=True, cwd=tmp_path)
+    environ = {**os.environ, "LOOSELEAF_AGENTS__DEFAULTS__MEMORYSEARCH__PROVIDER": "none"}
+    code = "from looseleaf.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "search", "printer"],
+        capture_output=True,
+        check=True,
+        cwd=tmp_path,
+        encoding="utf-8",
+        env=environ,
+    )
+    assert "Moved the printer." in done.stdout
+
+
 def test_every_dependency_has_its_reason() -> None:
     """CONTRIBUTING.md says why each package is there."""
     import tomllib

@@ -142,6 +142,6 @@ def test_an_embedder_outside_the_allow_list_is_refused(plugins) -> None:
 
 
 def test_conflicts_are_always_listed(plugins) -> None:
-    """A name claimed twice shows as a conflict even when nobody selected it."""
+    """PL-09: a name claimed twice shows as a conflict even when nobody selected it; nothing vanishes in silence."""
     states = [item for item in plugins().states({"memory": {"memory-core"}}) if item.entry.name == "twin-slot"]
     assert [item.state for item in states] == ["conflict", "conflict"]

@@ -54,6 +54,23 @@ def test_json5_is_read(tmp_path: Path) -> None:
     assert settings.for_agent().search.query.max_results == 9
 
 
+def test_plain_json_needs_no_json5_parser(tmp_path: Path) -> None:
+    """CF-04: JSON is tried first, and a large file with comments is read by the fast parser."""
+    import subprocess
+    import sys
+
+    (tmp_path / "plain.json").write_text('{"plugins": {"deny": ["x"]}}', "utf-8")
+    code = (
+        "import sys; from looseleaf import load_settings; load_settings(sys.argv[1], environ={}); print('pyjson5' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "plain.json")], capture_output=True, check=True, encoding="utf-8"
+    )
+    assert done.stdout == "False\n"
+    large = "{ // many\n plugins: {deny: [" + ", ".join(f"'plugin-{number}'" for number in range(5000)) + ",],},}"
+    assert len(load(tmp_path, large).plugins.deny) == 5000
+
+
 def test_the_file_is_never_written(tmp_path: Path) -> None:
     """CF-05: comments are still there afterwards."""
     text = "{ /* keep me */ plugins: {slots: {memory: 'none'}} }"

@@ -229,7 +229,7 @@ def test_a_killed_run_loses_nothing_finished(opened: Callable, write: Callable, 
 
 
 def test_one_process_indexes_at_a_time(opened: Callable, write: Callable) -> None:
-    """A search that meets another's index run does not wait for it."""
+    """UX-04: a search that meets another's index run does not wait for it, and names that as the cause, not the provider."""
     from contextlib import ExitStack
 
     from looseleaf_memory_core.index.lock import enter_index_lock

@@ -84,7 +84,7 @@ def test_cosines_of_given_chunks(monkeypatch: pytest.MonkeyPatch, whole: int) ->
 
 
 def test_more_vectors_than_sqlite_vec_s_own_limit() -> None:
-    """VS-04: k is not capped at 4,096; asking for all gives all."""
+    """VS-02, VS-04: an ordinary LIMIT, no `k =`, and no cap at 4,096; asking for all gives all."""
     matrix = unit(5000, 8)
     db, generation = store(matrix)
     assert len(SqlNearest(db, generation, 1).nearest(matrix[0], 5000)) == 5000
