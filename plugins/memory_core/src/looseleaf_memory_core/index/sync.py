@@ -24,7 +24,6 @@ from .ledger import Difference, Known, difference, known_files, record_skipped
 from .prepare import Prepared, prepare
 
 _BATCH_S = 2.0  # how long words are gathered before they are committed
-_FIRST_FILES = 20  # are committed at once, so that something is found soon
 _BULK_FILES = 50  # from here on it is a bulk load, for which FTS5 gathers more in memory
 _SMALL_CHUNKS, _FEW_SEGMENTS = 20_000, 3  # merging all of that many chunks takes about 0.2 s
 _BULK_HASH_BYTES, _USUAL_HASH_BYTES = 16 << 20, 1 << 20
@@ -126,7 +125,7 @@ class WordIndexer:
                     self._store(generation, note, known.get(note.found.path))
                     if note.reason:
                         failed.append((note.found.path, note.reason))
-                    if done == _FIRST_FILES or monotonic() - begun > _BATCH_S or self._is_late():
+                    if monotonic() - begun > _BATCH_S or self._is_late():
                         break
             if progress and todo.changed:
                 progress(Progress("index", done, len(todo.changed)))
@@ -136,16 +135,18 @@ class WordIndexer:
         return failed
 
     def _merge_segments(self, generation: int, *, bulk: bool) -> None:
-        """Make one segment of the words again after a bulk load, and in small indexes when some have gathered.
+        """Make one segment of the words again where some have gathered: after a bulk load, and in small indexes at any time.
 
         A search reads each segment; FTS5 itself merges them only when there are many.
         """
         table = f"words_{generation}"
         segments = int(self._db.execute(f"SELECT count(DISTINCT segid) FROM {table}_idx").get)
         small = int(self._db.execute(f"SELECT count(*) FROM chunk_{generation}").get) <= _SMALL_CHUNKS
-        if bulk or (small and segments > _FEW_SEGMENTS):
-            with self._db:
-                self._tell_words(generation, optimize=None, hashsize=_USUAL_HASH_BYTES)
+        with self._db:
+            if segments > _FEW_SEGMENTS and (bulk or small):
+                self._tell_words(generation, optimize=None)
+            if bulk:
+                self._tell_words(generation, hashsize=_USUAL_HASH_BYTES)
 
     def _is_late(self) -> bool:
         return self._until is not None and monotonic() > self._until
