@@ -41,7 +41,7 @@ def test_the_first_search_does_not_wait_for_everything(opened: Callable, write: 
 
 
 def test_quick_answers_need_no_thread(opened: Callable, write: Callable, monkeypatch) -> None:
-    """Once searches take about a millisecond, the event loop answers by itself; a new question that must be embedded never."""
+    """Once searches take a millisecond or two, the event loop answers by itself; a new question that must be embedded never."""
     import threading
 
     from looseleaf_memory_core.slot import CoreSlot

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ._catalog import Catalog, cached_scan
 from ._plugins import Plugins, first_embedder
@@ -14,7 +14,7 @@ from ._run import in_thread, run
 from .errors import NotConfigured, PluginError, ReadRefused
 from .pipeline import Pipeline, Ranking, by_evidence, clamp
 from .present import present
-from .protocols import Embedder, Loading, MemorySlot, Quick
+from .protocols import Embedder, Loading, MemorySlot
 from .session import is_private
 from .settings import AgentSettings
 from .settings.surface import QuerySettings
@@ -58,7 +58,8 @@ class Notebook:
     ) -> SearchResult:
         """Return what the notes hold on `text`. An empty answer says why in its notes; nothing missing is an exception."""
         search = self._search(text, limit, min_score, session_key, explain)
-        if isinstance(self.slot, Quick) and self.slot.is_quick(text):
+        quick = getattr(self.slot, "is_quick", None)  # isinstance with a protocol would cost more than it is worth here
+        if quick is not None and quick(text):
             return run(search, inline=True)
         if getattr(self.slot, "blocking", False):  # nothing in it waits: one trip to a worker thread does it all
             return await in_thread(run, search, inline=True)
@@ -85,8 +86,8 @@ class Notebook:
         )
         found = await self.slot.retrieve(query)
         ranked = self.pipeline.rank(found.lists, query, explain=explain)
-        if isinstance(self.slot, Loading):
-            await self._load(self.slot, ranked, query.limit)
+        if hasattr(self.slot, "load"):
+            await self._load(cast("Loading", self.slot), ranked, query.limit)
         self.pipeline.finish(ranked, query)
         shown = tuple(present(hit, found.terms) for hit in clamp(ranked.hits))
         notes = [*self.notes, *found.notes, *ranked.notes]

@@ -99,7 +99,7 @@ class Quick(Blocking, Protocol):
     """A blocking slot that knows when an answer takes less time than the trip to a worker thread is worth."""
 
     def is_quick(self, text: str) -> bool:
-        """Tell whether the answer to `text` will hardly hold up the event loop: about a millisecond."""
+        """Tell whether the answer to `text` will hardly hold up the event loop: for a millisecond or two."""
         ...
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 _QUERY_VECTORS = 256
 _FIRST_WORDS_S = 2.0
-_QUICK_S = 0.0015
+_QUICK_S = 0.002
 
 
 class CoreSlot:
@@ -57,6 +57,7 @@ class CoreSlot:
         self._searcher: Searcher | None = None
         self._searching = Lock()  # one connection, one thread at a time
         self._query_vectors: OrderedDict[str, Vectors] = OrderedDict()
+        self._is_new = True  # until something is known to be indexed
         self._pace_s = 1.0  # of recent searches; the first ones go to a thread
         self.blocking = embedder is None or bool(getattr(embedder, "blocking", False))
 
@@ -65,8 +66,10 @@ class CoreSlot:
         notes: list[Note] = []
         vector = None
         embedder = self._embedder
-        if await in_thread(self._is_empty):
-            await self._first_words()
+        if self._is_new:
+            self._is_new = await in_thread(self._is_empty)
+            if self._is_new:
+                await self._first_words()
         if embedder is not None and await in_thread(self._has_vectors):
             try:
                 vector = await self._query_vector(embedder, query.text)
@@ -77,7 +80,7 @@ class CoreSlot:
         return replace(found, notes=(*notes, *found.notes), provider=named[0], model=named[1])
 
     def is_quick(self, text: str) -> bool:
-        """Tell whether recent answers took about a millisecond, and this one needs no embedding."""
+        """Tell whether recent answers took less than two milliseconds, and this one needs no embedding."""
         known = self._embedder is None or text in self._query_vectors
         return known and self._pace_s < _QUICK_S and not self._searching.locked()
 
