@@ -52,16 +52,19 @@ def test_both_paths_give_the_same_hits(count: int, dimensions: int, seed: int, l
     np.testing.assert_allclose([exact[chunk - 1] for chunk, _ in by_numpy], np.sort(exact)[::-1][:limit], atol=1e-5)
 
 
-def test_the_sketch_gives_the_same_hits_as_the_scan(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("whole", [20_000, 100])
+def test_the_sketch_gives_the_same_hits_as_the_scan(monkeypatch: pytest.MonkeyPatch, whole: int) -> None:
     """Beyond the limit only signs are held: prefilter and exact rescoring find what a full scan finds."""
-    monkeypatch.setattr(vectors, "WHOLE", 100)
+    monkeypatch.setattr(vectors, "ALL", 100)
+    monkeypatch.setattr(vectors, "WHOLE", whole)
     centres = unit(20, 64, 1)
     noise = np.random.default_rng(2).standard_normal((2000, 64)).astype(np.float32) * 0.05
     matrix = np.repeat(centres, 100, axis=0) + noise
     matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
     db, generation = store(matrix)
     sketch = MemoryNearest(db, generation, 1, 64)
-    assert not sketch._whole
+    assert len(sketch._signs)
+    assert sketch._whole == (whole == 20_000)
     scan = SqlNearest(db, generation, 1)
     for seed in range(10):
         query = matrix[seed * 190] + unit(1, 64, seed)[0] * 0.1
@@ -72,6 +75,7 @@ def test_the_sketch_gives_the_same_hits_as_the_scan(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("whole", [20_000, 5])
 def test_cosines_of_given_chunks(monkeypatch: pytest.MonkeyPatch, whole: int) -> None:
     """The missing half of a keyword hit is filled in exactly; chunks without a vector are left out."""
+    monkeypatch.setattr(vectors, "ALL", whole)
     monkeypatch.setattr(vectors, "WHOLE", whole)
     matrix = unit(30, 16)
     db, generation = store(matrix)
@@ -111,6 +115,7 @@ def test_deleted_chunks_leave_no_holes() -> None:
 @pytest.mark.parametrize("whole", [20_000, 5])
 def test_equal_texts_share_a_vector(monkeypatch: pytest.MonkeyPatch, whole: int) -> None:
     """Two chunks with one text are both found by its one vector, and vectors of texts that are gone are passed over."""
+    monkeypatch.setattr(vectors, "ALL", whole)
     monkeypatch.setattr(vectors, "WHOLE", whole)
     matrix = unit(20, 16)
     db, generation = store(matrix)

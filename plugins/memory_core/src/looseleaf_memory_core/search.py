@@ -83,7 +83,7 @@ class Searcher:
                 meant = self._meant(vector, limit, worded)
                 if by_words:
                     worded.update(plan.score(chunk for chunk in meant if chunk not in worded))
-            hits = self._hits(worded, meant, query, vector is not None)
+            hits = self._hits(worded, meant, query)
         notes = [] if self._count else [self._no_files()]
         lists: dict[str, list[Hit]] = {}
         if by_words:
@@ -127,19 +127,27 @@ class Searcher:
         row = self._db.execute("SELECT id, dimensions FROM space WHERE fingerprint = ?", (self._fingerprint,)).fetchone()
         self._space, self._dimensions = row or (0, 0)
 
-    def _hits(self, worded: Mapping[int, KeywordMatch], meant: Mapping[int, float], query: Query, vectors: bool) -> dict[int, Hit]:
+    def _hits(self, worded: Mapping[int, KeywordMatch], meant: Mapping[int, float], query: Query) -> dict[int, Hit]:
         """Return the candidates as hits by chunk, without their text."""
         hits: dict[int, Hit] = {}
-        wanted = json.dumps([*worded, *(chunk for chunk in meant if chunk not in worded)])
-        if len(self._places) > _MOST_PLACES:
-            self._places.clear()
+        places = self._places
+        if len(places) > _MOST_PLACES:
+            places.clear()
+        low, high = self._levels
+        day_of = self._layout.day_of
+        wanted = json.dumps(list({**worded, **meant}))
         for chunk, path, start, end, heading, *place in self._db.execute(self._sql_hits, (wanted,)):
             if not query.private and self._layout.is_curated(path):
                 continue
-            signals = self._signals(worded.get(chunk), meant.get(chunk), vectors)
-            score = signals["bm25"] or signals.get("cosine", 0.0)
-            self._places[f"{chunk}"] = place
-            hits[chunk] = Hit(f"{chunk}", path, start, end, "", score, signals, "memory", heading, self._layout.day_of(path))
+            _, bm25, coverage, matched, exact = worded.get(chunk, _NOTHING)
+            signals = {"bm25": bm25, "coverage": coverage, "matched": matched, "exact": exact}
+            cosine = meant.get(chunk)
+            if cosine is not None:
+                signals["cosine"] = cosine
+                signals["similarity"] = min(1.0, max(0.0, (cosine - low) / (high - low)))
+            name = str(chunk)
+            places[name] = place
+            hits[chunk] = Hit(name, path, start, end, "", bm25 or cosine or 0.0, signals, "memory", heading, day_of(path))
         return hits
 
     def load(self, hits: Sequence[Hit]) -> list[Hit]:
@@ -164,15 +172,6 @@ class Searcher:
         chunks, files = f"chunk_{self._generation}", f"file_{self._generation}"
         sql = f"SELECT count(*) FROM {chunks} AS chunk JOIN {files} AS file ON file.id = file WHERE path IN ('MEMORY.md', 'memory.md')"
         return int(self._db.execute(sql).get)
-
-    def _signals(self, match: KeywordMatch | None, cosine: float | None, vectors: bool) -> dict[str, float]:
-        match = match or _NOTHING
-        signals = {"bm25": match.bm25, "coverage": match.coverage, "matched": match.matched, "exact": match.exact}
-        if vectors and cosine is not None:
-            low, high = self._levels
-            signals["cosine"] = cosine
-            signals["similarity"] = min(1.0, max(0.0, (cosine - low) / (high - low)))
-        return signals
 
     def _no_files(self) -> Note:
         roots = ", ".join(self._layout.shown(root.path) for root in self._layout.roots())

@@ -2,7 +2,7 @@
 
 Vectors are one table of float32 blobs, unit length. Both paths read that table, so nothing has to be kept in step with it: there
 is no second index to repair, no limit on k, and a filter is an ordinary WHERE. SQL scans the table, which is right for a process
-that asks once; NumPy holds up to 20,000 vectors whole, and beyond that a sketch of each, with exact rescoring of the best.
+that asks once; NumPy holds them, or a sketch of each where they are many, and compares the best exactly.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 
     Vector = npt.NDArray[np.float32]
 
-#: Up to this many vectors are held whole; beyond, their signs and 8-bit numbers.
+#: Up to so many vectors all are compared; beyond, those that share most signs with the query.
+ALL = 4_000
+#: Up to so many are held whole; beyond, as 8-bit numbers.
 WHOLE = 20_000
 # At least this many of those that share most signs are looked at closer: recall 0.99, see docs/quality.md.
-_LIKELY, _LIKELY_SHARE = 500, 50
+_LIKELY, _LIKELY_SHARE = 1000, 50
 _READ_AT_ONCE = 4096
 _MANY, _SAMPLE = 65_536, 4096
 
@@ -57,8 +59,8 @@ class SqlNearest:
 class MemoryNearest:
     """Nearest chunks by NumPy, over what one space held when this was made.
 
-    Up to 20,000 vectors are held whole. Beyond, each is held as its signs and as 8-bit numbers, less than a third of its size,
-    and three steps lead from all to the nearest: signs, 8-bit numbers, and the vectors in the file.
+    Up to 4,000 vectors each is compared; beyond, those that share most signs with the query. Up to 20,000 they are held whole;
+    beyond, as 8-bit numbers, a quarter of their size, and the best by these are compared as they stand in the file.
     """
 
     def __init__(self, db: apsw.Connection, generation: int, space: int, dimensions: int) -> None:
@@ -73,7 +75,7 @@ class MemoryNearest:
         self._embeddings = np.empty(count, np.int64)
         self._vectors = np.empty((count, dimensions), np.float32 if self._whole else np.int8)
         self._lengths = np.empty(0 if self._whole else count, np.float32)
-        self._signs = np.zeros((0 if self._whole else -(-dimensions // 64), count), np.uint64)
+        self._signs = np.zeros((-(-dimensions // 64) if count > ALL else 0, count), np.uint64)
         rows = db.execute(f"SELECT chunk.id, embedding.id, embedding.vector {join} ORDER BY embedding.id", (space,))
         for begin in range(0, count, _READ_AT_ONCE):
             self._hold(begin, list(islice(rows, _READ_AT_ONCE)))
@@ -86,13 +88,14 @@ class MemoryNearest:
         self._chunks[begin:end] = [row[0] for row in rows]
         self._embeddings[begin:end] = [row[1] for row in rows]
         block = np.frombuffer(b"".join(row[2] for row in rows), np.float32).reshape(len(rows), -1)
+        if len(self._signs):
+            self._signs[:, begin:end] = sign_bits(block).T
         if self._whole:
             self._vectors[begin:end] = block
         else:
             rounded = np.rint(block * (127 / np.abs(block).max(axis=1, keepdims=True)))
             self._vectors[begin:end] = rounded
             self._lengths[begin:end] = np.linalg.norm(rounded, axis=1)  # each row has its own scale
-            self._signs[:, begin:end] = sign_bits(block).T
 
     def nearest(self, vector: Vector, limit: int) -> list[tuple[int, float]]:
         """Return the `limit` chunks nearest to `vector` with their cosines, best first."""
@@ -100,14 +103,15 @@ class MemoryNearest:
 
         if not len(self._chunks):
             return []
-        if self._whole:
+        if not len(self._signs):
             cosines = np.vecdot(self._vectors, vector)  # on one core quicker than BLAS
             places = _largest(cosines, limit)
             cosines = cosines[places]
         else:
-            likely = self._likely(vector, max(_LIKELY, len(self._chunks) // _LIKELY_SHARE, 2 * limit))
-            near = np.vecdot(self._vectors[likely].astype(np.float32), vector) / self._lengths[likely]
-            places = likely[_largest(near, 2 * limit)]
+            places = self._likely(vector, max(_LIKELY, len(self._chunks) // _LIKELY_SHARE, 2 * limit))
+            if not self._whole:
+                near = np.vecdot(self._vectors[places].astype(np.float32), vector) / self._lengths[places]
+                places = places[_largest(near, 2 * limit)]
             cosines = self._exact(places, vector)
         order = np.lexsort((self._chunks[places], -cosines))[:limit]
         return list(zip(self._chunks[places][order].tolist(), cosines[order].tolist(), strict=True))
