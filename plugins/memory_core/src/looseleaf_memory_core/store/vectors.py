@@ -25,7 +25,7 @@ ALL = 4_000
 #: Up to so many are held whole; beyond, as 8-bit numbers.
 WHOLE = 20_000
 # At least this many of those that share most signs are looked at closer: recall 0.99, see docs/quality.md.
-_LIKELY, _LIKELY_SHARE = 1000, 50
+_LIKELY, _LIKELY_SHARE = 600, 50
 _READ_AT_ONCE = 4096
 _MANY, _SAMPLE = 65_536, 4096
 
@@ -104,16 +104,17 @@ class MemoryNearest:
         if not len(self._chunks):
             return []
         if not len(self._signs):
+            places = np.arange(len(self._chunks))
             cosines = np.vecdot(self._vectors, vector)  # on one core quicker than BLAS
-            places = _largest(cosines, limit)
-            cosines = cosines[places]
         else:
             places = self._likely(vector, max(_LIKELY, len(self._chunks) // _LIKELY_SHARE, 2 * limit))
             if not self._whole:
                 near = np.vecdot(self._vectors[places].astype(np.float32), vector) / self._lengths[places]
                 places = places[_largest(near, 2 * limit)]
             cosines = self._exact(places, vector)
-        order = np.lexsort((self._chunks[places], -cosines))[:limit]
+        best = _largest(cosines, limit)
+        places, cosines = places[best], cosines[best]
+        order = np.lexsort((self._chunks[places], -cosines))
         return list(zip(self._chunks[places][order].tolist(), cosines[order].tolist(), strict=True))
 
     def cosines(self, vector: Vector, chunks: Iterable[int]) -> dict[int, float]:
