@@ -4,12 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from .types import FoundHit, Hit
 
 SNIPPET_CHARS = 700
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7ff]")
 _PARTS = re.compile(r"[\W_]+")
+
+
+@lru_cache(maxsize=64)
+def _needles(terms: tuple[str, ...]) -> tuple[tuple[str, bool, bool, tuple[str, ...]], ...]:
+    """Return what is looked for, for each term.
+
+    The letters, whether words have spaces around them, whether endings may differ, and the parts where the whole is nowhere.
+    """
+    needles = []
+    for term in terms:
+        needle = term.lower()
+        spaced = not _UNSPACED.search(needle)
+        if spaced and needle.isalpha() and needle.isascii() and len(needle) > 4:
+            needle = needle[: max(4, len(needle) - 2)]
+        parts = () if needle.isalnum() or not spaced else tuple(part for part in _PARTS.split(term) if part and part != term)
+        if needle:
+            needles.append((needle, spaced, len(needle) >= 4, parts))
+    return tuple(needles)
 
 
 def _spots(text: str, terms: tuple[str, ...]) -> list[tuple[int, int, str]]:
@@ -21,23 +40,16 @@ def _spots(text: str, terms: tuple[str, ...]) -> list[tuple[int, int, str]]:
     if len(folded) != len(text):  # İ and its like change their length
         folded = text
     spots: list[tuple[int, int, str]] = []
-    for term in terms:
-        needle = term.lower()
-        if not needle:
-            continue
-        spaced = not _UNSPACED.search(needle)
-        if spaced and needle.isalpha() and needle.isascii() and len(needle) > 4:
-            needle = needle[: max(4, len(needle) - 2)]
+    for needle, spaced, inflected, parts in _needles(terms):
         at = folded.find(needle)
-        if at < 0 and spaced and not needle.isalnum():
-            spots += _spots(text, tuple(part for part in _PARTS.split(term) if part and part != term))
+        if at < 0 and parts:
+            spots += _spots(text, parts)
         while at >= 0:
-            end = at + len(needle)
+            inner = end = at + len(needle)
             if spaced:
                 while end < len(text) and (text[end].isalnum() or text[end] == "_"):
                     end += 1
-            ending = text[at + len(needle) : end]
-            other = ending if len(needle) < 4 else ending[4:]  # a longer ending makes it another word
+            other = text[inner + 4 : end] if inflected else text[inner:end]  # a longer ending makes it another word
             if not spaced or not (other.strip("s") or (at and text[at - 1].isalnum() and needle[0].isalnum())):
                 spots.append((at, end, needle))
             at = folded.find(needle, end)

@@ -144,7 +144,8 @@ class Searcher:
             cosine = meant.get(chunk)
             if cosine is not None:
                 signals["cosine"] = cosine
-                signals["similarity"] = min(1.0, max(0.0, (cosine - low) / (high - low)))
+                similarity = (cosine - low) / (high - low)
+                signals["similarity"] = 0.0 if similarity < 0 else 1.0 if similarity > 1 else similarity
             name = str(chunk)
             places[name] = place
             hits[chunk] = Hit(name, path, start, end, "", bm25 or cosine or 0.0, signals, "memory", heading, day_of(path))

@@ -119,10 +119,12 @@ def _minmax(values: Mapping[str, float]) -> dict[str, float]:
 
 
 def _ordered(union: Mapping[str, Hit], scores: Mapping[str, float]) -> list[Hit]:
-    exact = {key: hit.signals.get("exact", 0.0) for key, hit in union.items()}
-    lifted = any(exact.values())
-    ranked = []
-    for key, hit in union.items():
-        score = 0.5 * scores[key] + 0.5 * exact[key] if lifted else scores[key]
-        ranked.append(hit.scored(min(1.0, max(0.0, score))))
+    exact = {key: share for key, hit in union.items() if (share := hit.signals.get("exact"))}
+    if exact:
+        scores = {key: 0.5 * score + 0.5 * exact.get(key, 0.0) for key, score in scores.items()}
+    ranked = [hit.scored(_clamped(scores[key])) for key, hit in union.items()]
     return sorted(ranked, key=lambda hit: (-hit.score, hit.path, hit.start, hit.id))
+
+
+def _clamped(score: float) -> float:
+    return 0.0 if score < 0 else 1.0 if score > 1 else score  # several times quicker than min and max

@@ -213,7 +213,8 @@ class KeywordPlan:
             if matched is None:
                 held = sum(weight for phrases, weight in bits if mask & phrases)
                 matched = shares[mask] = min(1.0, held / self._matchable)
-            yield chunk, KeywordMatch(chunk, bm25, min(1.0, bm25 / best), matched, exact.get(chunk, 0.0))
+            coverage = bm25 / best if bm25 < best else 1.0
+            yield chunk, KeywordMatch(chunk, bm25, coverage, matched, exact.get(chunk, 0.0))
 
 
 def _join(operator: str, groups: Sequence[_Group]) -> str:
