@@ -55,6 +55,13 @@ def test_the_budget_holds(opened: Callable, notes: None) -> None:
     assert answer["notes"][-1]["code"] == "budget"
 
 
+def test_a_snippet_keeps_to_its_length(opened: Callable, write: Callable) -> None:
+    """maxSnippetChars holds for every slot."""
+    write("memory/a.md", "gateway " * 200)
+    notebook = opened(memory={"qmd": {"limits": {"maxSnippetChars": 50}}, "citations": "off"})
+    assert 0 < len(ask(notebook, "gateway")["results"][0]["snippet"]) <= 50
+
+
 def test_get_gives_a_page_or_a_reason(opened: Callable, notes: None) -> None:
     """A page, a missing file and a refusal each have their shape; nothing raises."""
     notebook = opened()

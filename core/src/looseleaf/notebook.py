@@ -70,7 +70,7 @@ class Notebook:
     ) -> SearchResult:
         if self.slot is None or self.pipeline is None:
             return SearchResult(notes=self.notes or (OFF,))
-        backend = self.settings.plugins.slots.memory
+        backend = slot_name(self.settings) or "none"
         if not text.strip():
             return SearchResult(notes=(Note("empty-query", "the query is empty: give it a word or a question"),), backend=backend)
         options = self.settings.search.query
@@ -89,7 +89,8 @@ class Notebook:
         if hasattr(self.slot, "load"):
             await self._load(cast("Loading", self.slot), ranked, query.limit)
         self.pipeline.finish(ranked, query)
-        shown = tuple(present(hit, found.terms) for hit in clamp(ranked.hits))
+        chars = self.settings.memory.qmd.limits.max_snippet_chars
+        shown = tuple(present(hit, found.terms, chars=chars) for hit in clamp(ranked.hits))
         notes = [*self.notes, *found.notes, *ranked.notes]
         if not shown and not any(note.code == "no-files" for note in notes):
             candidates = any(found.lists.values())
