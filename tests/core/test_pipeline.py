@@ -111,6 +111,24 @@ def test_evidence_of_a_slot_without_signals_is_its_score() -> None:
     assert evidence(Hit("1", "a", 1, 1, "", 0.4)) == 0.4
 
 
+UNIT = st.floats(0, 1)
+
+
+@given(UNIT, UNIT, UNIT)
+def test_evidence_grows_with_either_witness(matched: float, similarity: float, more: float) -> None:
+    """More of either is never less evidence, both is at least the better one, and nothing gives nothing."""
+
+    def of(**signals: float) -> float:
+        return evidence(Hit("1", "a", 1, 1, "", 0.9, signals))
+
+    both = of(matched=matched, similarity=similarity)
+    assert max(matched, similarity) - 1e-12 <= both <= 1
+    assert of(matched=max(matched, more), similarity=similarity) >= both
+    assert of(matched=matched, similarity=max(similarity, more)) >= both
+    assert of(matched=matched) == pytest.approx(matched**0.5)
+    assert of(matched=0.0) == of(similarity=0.0) == 0
+
+
 def test_the_trace_says_what_every_stage_did() -> None:
     """Each candidate has a step for each stage it met, with its score or why it was dropped."""
     hits = [Hit(str(place), "a.md", place, place, "", 1 - place / 10) for place in range(1, 5)]

@@ -48,14 +48,16 @@ def evidence(hit: Hit) -> float:
 
     Keyword evidence (the share of the query's idf weight that the chunk holds) and calibrated cosine taken together as two
     witnesses, `1 - (1 - matched)(1 - similarity)`: at least the better of both, and two weak ones support each other. It is 1
-    for an exact phrase or identifier. A slot without these signals is taken at its score.
+    for an exact phrase or identifier. Words that have no second witness (no embedder, or no vector yet) count `sqrt(matched)`:
+    a question of eight words of which two are in the answer is a good hit. A slot without these signals is taken at its score.
     """
     signals = hit.signals
     if signals.get("exact"):
         return 1.0
-    if "matched" in signals or "similarity" in signals:
-        return 1 - (1 - signals.get("matched", 0.0)) * (1 - signals.get("similarity", 0.0))
-    return hit.score
+    matched, similarity = signals.get("matched"), signals.get("similarity")
+    if similarity is not None:
+        return 1 - (1 - (matched or 0.0)) * (1 - similarity)
+    return hit.score if matched is None else float(matched**0.5)
 
 
 @dataclass(frozen=True, slots=True)
