@@ -45,7 +45,7 @@ def test_quick_answers_need_no_thread(opened: Callable, write: Callable, monkeyp
     import threading
 
     from looseleaf_memory_core.slot import CoreSlot
-    from looseleaf_memory_core.store.keyword import KeywordPlan
+    from looseleaf_memory_core.store.plan import KeywordPlan
 
     write("memory/a.md", "alpha")
     notebook = opened()

@@ -51,6 +51,15 @@ def test_coverage_is_what_bm25_explains() -> None:
     assert hit.coverage == pytest.approx(hit.bm25 / (2.2 * idf))
 
 
+def test_two_notes_are_an_index_too() -> None:
+    """FQ-02: where FTS5's idf is nothing, because half of the chunks hold the word, a hit still explains its part of the query."""
+    plan = keywords("the router password is in the notebook", "called the dentist").plan(parse_query("reset router password"))
+    (hit,) = plan.search(9)
+    assert hit.bm25 < 1e-5
+    assert hit.coverage > 0.1
+    assert hit.matched == pytest.approx(2 / 3)
+
+
 def test_exact_is_told_and_comes_first() -> None:
     """The chunk that holds the phrase stands before one with more of its words."""
     texts = ["night vault", "vault of the night, night and vault, vault night", *["other"] * 9]

@@ -14,7 +14,8 @@ from looseleaf.types import Mode
 from .index.source import Reader
 from .store import schema
 from .store.database import Extension, connect, load_extension
-from .store.keyword import KeywordMatch, Keywords
+from .store.keyword import Keywords
+from .store.plan import KeywordMatch
 from .store.query import parse_query
 from .store.vectors import MemoryNearest, SqlNearest
 

@@ -1,0 +1,156 @@
+"""One query, asked of the words: phrase first, then all words, then any word.
+
+bm25 is FTS5's own with its sign turned, so that more is better; k1 = 1.2 and b = 0.75 are its constants.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from math import log
+from typing import NamedTuple
+
+import apsw
+
+from .query import Term, match
+
+_LEAST_IDF = 1e-6  # as in FTS5, for words in half of the chunks or more
+_MOST_GROUPS = 60  # FTS5 functions see the phrases as bits of one integer
+_MOST_EXACT = 200
+# Any-word queries read at most this many postings, rarest words first, so that long questions stay quick in large indexes.
+_POSTINGS = 300
+_BEST_PER_IDF = 2.2  # k1 + 1: the most that bm25 can give a term, in units of its idf
+
+
+class KeywordMatch(NamedTuple):
+    """One chunk found by its words.
+
+    Attributes:
+        bm25: At least 0, higher is better; comparable within one query only.
+        coverage: `bm25` as a share of the best that the words it holds could give, times their share of the query's weight with
+            words that are nowhere at their full idf: how much of the query it explains, in [0, 1].
+        matched: Share of the query's idf weight whose words the chunk holds, in [0, 1].
+        exact: Share of the query's phrases and identifiers that it holds, in [0, 1].
+    """
+
+    chunk: int
+    bm25: float
+    coverage: float
+    matched: float
+    exact: float
+
+
+class WordGroup(NamedTuple):
+    """One word of the query as FTS5 is asked for it, with its weight in `coverage` and in `matched`."""
+
+    expression: str
+    documents: int
+    weight: float
+    matchable: float
+
+
+class KeywordPlan:
+    """One query, ready to be asked."""
+
+    def __init__(self, db: apsw.Connection, table: str, count: int, groups: Sequence[WordGroup], exact: Sequence[Term]) -> None:
+        self._db = db
+        self._exact = exact
+        self._count = count
+        self._weight = sum(group.weight for group in groups)
+        self._matchable = sum(group.matchable for group in groups)
+        self._known = sorted((group for group in groups if group.documents), key=lambda group: group.documents)[:_MOST_GROUPS]
+        self._rare = self._rarest(_POSTINGS)
+        select = f"SELECT rowid, -rank, matched({table}) FROM {table} WHERE {table} MATCH ?"
+        self._best = f"{select} ORDER BY rank LIMIT ?"
+        # The plus keeps rowid out of the plan: one pass over the rare words' postings instead of a seek for each chunk.
+        self._these = f"{select} AND +rowid IN (SELECT value FROM json_each(?))"
+        self._holding = f"SELECT rowid FROM {table} WHERE {table} MATCH ? LIMIT {_MOST_EXACT}"
+
+    def search(self, limit: int, *, fill: bool = True) -> list[KeywordMatch]:
+        """Return the `limit` best chunks and those that hold an exact phrase, best first; ties by chunk.
+
+        Without `fill`, chunks that hold only some of the words are left out where an exact phrase was found and its words are
+        common: other candidates are at hand, and these would be the slowest to find.
+        """
+        if not self._known:
+            return []
+        exact = self._holders()
+        found: dict[int, KeywordMatch] = {}
+        rare = self._rare
+        if len(rare) < len(self._known):
+            if not exact:
+                found.update(self._ask("AND", self._known, limit, exact))
+            if exact or found:  # what was asked for is found: any-word hits only fill the list
+                rare = self._rarest(_POSTINGS // 4)
+        if exact and not fill and rare[0].documents > _POSTINGS:
+            rare = []
+        for chunk, hit in self._ask("OR", rare, limit, exact) if rare else ():
+            if chunk not in found or found[chunk].bm25 < hit.bm25:
+                found[chunk] = hit
+        found.update(self._fill([chunk for chunk in exact if chunk not in found], exact))
+        return sorted(found.values(), key=lambda hit: (-hit.exact, -hit.bm25, hit.chunk))
+
+    def score(self, chunks: Iterable[int]) -> dict[int, KeywordMatch]:
+        """Return the matches among `chunks`, wherever they would stand in the list."""
+        return dict(self._fill(chunks, {})) if self._known else {}
+
+    def _rarest(self, postings: int) -> list[WordGroup]:
+        """Return the rarest words, as many as have at most `postings` postings together, and at least one."""
+        read, kept = 0, 0
+        for group in self._known:
+            read += group.documents
+            if kept and read > postings:
+                break
+            kept += 1
+        return self._known[:kept]
+
+    def _holders(self) -> dict[int, float]:
+        shares: dict[int, float] = {}
+        for term in self._exact:
+            for (chunk,) in self._db.execute(self._holding, (match(term),)):
+                shares[chunk] = shares.get(chunk, 0.0) + 1.0
+        best = max(shares.values(), default=1.0)
+        return {chunk: share / best for chunk, share in shares.items()}
+
+    def _ask(
+        self, joined: str, groups: Sequence[WordGroup], limit: int, exact: dict[int, float]
+    ) -> Iterable[tuple[int, KeywordMatch]]:
+        return self._rows(groups, self._db.execute(self._best, (_join(joined, groups), limit)), exact)
+
+    def _fill(self, chunks: Iterable[int], exact: dict[int, float]) -> Iterable[tuple[int, KeywordMatch]]:
+        listed = json.dumps(list(chunks))
+        if listed == "[]":
+            return ()
+        return self._rows(self._rare, self._db.execute(self._these, (_join("OR", self._rare), listed)), exact)
+
+    def _rows(
+        self, groups: Sequence[WordGroup], rows: Iterable[tuple[int, float, int]], exact: dict[int, float]
+    ) -> Iterable[tuple[int, KeywordMatch]]:
+        bits: list[tuple[int, WordGroup]] = []  # which phrases of the expression belong to each word
+        phrase = 0
+        for group in groups:
+            width = group.expression.count('"') // 2
+            bits.append((((1 << width) - 1) << phrase, group))
+            phrase += width
+        shares: dict[int, tuple[float, float]] = {}  # by what is held: matched, and the coverage of each point of bm25
+        for chunk, bm25, mask in rows:
+            share = shares.get(mask)
+            if share is None:
+                share = shares[mask] = self._share([group for phrases, group in bits if mask & phrases])
+            matched, covers = share
+            coverage = bm25 * covers
+            yield chunk, KeywordMatch(chunk, bm25, coverage if coverage < 1 else 1.0, matched, exact.get(chunk, 0.0))
+
+    def _share(self, held: Sequence[WordGroup]) -> tuple[float, float]:
+        best = _BEST_PER_IDF * sum(_idf(self._count, group.documents) for group in held)
+        covers = sum(group.weight for group in held) / self._weight / best if held else 0.0
+        return min(1.0, sum(group.matchable for group in held) / self._matchable), covers
+
+
+def _idf(count: int, documents: int) -> float:
+    """Return FTS5's own idf of a word in `documents` of `count` chunks."""
+    return max(_LEAST_IDF, log((count - documents + 0.5) / (documents + 0.5))) if documents < count else _LEAST_IDF
+
+
+def _join(operator: str, groups: Sequence[WordGroup]) -> str:
+    return f" {operator} ".join(f"({group.expression})" for group in groups)
