@@ -64,6 +64,7 @@ def test_the_form_of_a_text_does_not_matter(text: str) -> None:
 
 
 @given(st.text(max_size=200))
+@example("ᎠꭰƢẞ")
 def test_fts5_sees_our_tokens(text: str) -> None:
     """What `tokens` says is what FTS5's tokenizer makes of the segmented text, whatever the text."""
     db = apsw.Connection(":memory:")

@@ -50,7 +50,7 @@ def segment(text: str) -> str:
 
 def tokens(text: str) -> list[str]:
     """Return the tokens that FTS5 would see in `text`, before stemming."""
-    return _TOKEN.findall(segment(text).lower())
+    return _TOKEN.findall(segment(text).encode().lower().decode())  # ASCII alone, as FTS5: Cherokee folds to its capitals
 
 
 def is_unspaced(word: str) -> bool:
