@@ -13,6 +13,7 @@ from .query import ParsedQuery, Term, match
 
 # bm25 of a heading word against one of the text itself; measured, see docs/quality.md.
 _HEADING_WEIGHT = 0.7
+_LEAST_IDF = 1e-6  # as in FTS5, for words in half of the chunks or more
 _SHORTEST_PREFIX = 4
 _DIGRAPHS = re.compile("([aou])e")
 
@@ -46,7 +47,7 @@ class Keywords:
     def plan(self, query: ParsedQuery) -> KeywordPlan:
         """Return how `query` is asked of this table as it is now."""
         groups = [group for term in query.terms for group in self._group(term, query.spellings.get(term))]
-        return KeywordPlan(self._db, self.table, self._count, groups, query.exact)
+        return KeywordPlan(self._db, self.table, groups, query.exact)
 
     def _group(self, term: Term, spelling: Term | None = None) -> list[WordGroup]:
         found = self._counted(match(term, spelling) if spelling else match(term))
@@ -73,7 +74,7 @@ class Keywords:
         if documents is None:
             documents = self._documents[expression] = self._count_documents(expression)
         weight = self._weight(documents)
-        return WordGroup(expression, documents, weight, weight)
+        return WordGroup(expression, documents, _idf(self._count, documents), weight, weight)
 
     def _weight(self, documents: int) -> float:
         """Return the idf of a word in `documents` of the chunks as Lucene smooths it.
@@ -88,6 +89,11 @@ class Keywords:
             return int(self._db.execute(f"SELECT count(*) FROM {self.table} WHERE {self.table} MATCH ?", (expression,)).get)
         stems = list(self._stem(token.encode(), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False, include_colocated=False))
         return int(self._db.execute(self._vocabulary, (str(stems[0]) if stems else token,)).get or 0)
+
+
+def _idf(count: int, documents: int) -> float:
+    """Return FTS5's own idf of a word in `documents` of `count` chunks."""
+    return max(_LEAST_IDF, log((count - documents + 0.5) / (documents + 0.5))) if documents < count else _LEAST_IDF
 
 
 def _matched(api: apsw.FTS5ExtensionApi, *_: object) -> int:

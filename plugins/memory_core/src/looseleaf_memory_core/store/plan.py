@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from math import log
 from typing import NamedTuple
 
 import apsw
 
 from .query import Term, match
 
-_LEAST_IDF = 1e-6  # as in FTS5, for words in half of the chunks or more
 _MOST_GROUPS = 60  # FTS5 functions see the phrases as bits of one integer
 _MOST_EXACT = 200
 # Any-word queries read at most this many postings, rarest words first, so that long questions stay quick in large indexes.
@@ -41,10 +39,11 @@ class KeywordMatch(NamedTuple):
 
 
 class WordGroup(NamedTuple):
-    """One word of the query as FTS5 is asked for it, with its weight in `coverage` and in `matched`."""
+    """One word of the query as FTS5 is asked for it: FTS5's own idf, and its weight in `coverage` and in `matched`."""
 
     expression: str
     documents: int
+    idf: float
     weight: float
     matchable: float
 
@@ -52,10 +51,9 @@ class WordGroup(NamedTuple):
 class KeywordPlan:
     """One query, ready to be asked."""
 
-    def __init__(self, db: apsw.Connection, table: str, count: int, groups: Sequence[WordGroup], exact: Sequence[Term]) -> None:
+    def __init__(self, db: apsw.Connection, table: str, groups: Sequence[WordGroup], exact: Sequence[Term]) -> None:
         self._db = db
         self._exact = exact
-        self._count = count
         self._weight = sum(group.weight for group in groups)
         self._matchable = sum(group.matchable for group in groups)
         self._known = sorted((group for group in groups if group.documents), key=lambda group: group.documents)[:_MOST_GROUPS]
@@ -126,30 +124,25 @@ class KeywordPlan:
     def _rows(
         self, groups: Sequence[WordGroup], rows: Iterable[tuple[int, float, int]], exact: dict[int, float]
     ) -> Iterable[tuple[int, KeywordMatch]]:
-        bits: list[tuple[int, WordGroup]] = []  # which phrases of the expression belong to each word
+        words: list[tuple[int, WordGroup]] = []  # which phrases of the expression belong to each word
         phrase = 0
         for group in groups:
             width = group.expression.count('"') // 2
-            bits.append((((1 << width) - 1) << phrase, group))
+            words.append((((1 << width) - 1) << phrase, group))
             phrase += width
         shares: dict[int, tuple[float, float]] = {}  # by what is held: matched, and the coverage of each point of bm25
         for chunk, bm25, mask in rows:
             share = shares.get(mask)
             if share is None:
-                share = shares[mask] = self._share([group for phrases, group in bits if mask & phrases])
-            matched, covers = share
-            coverage = bm25 * covers
-            yield chunk, KeywordMatch(chunk, bm25, coverage if coverage < 1 else 1.0, matched, exact.get(chunk, 0.0))
-
-    def _share(self, held: Sequence[WordGroup]) -> tuple[float, float]:
-        best = _BEST_PER_IDF * sum(_idf(self._count, group.documents) for group in held)
-        covers = sum(group.weight for group in held) / self._weight / best if held else 0.0
-        return min(1.0, sum(group.matchable for group in held) / self._matchable), covers
-
-
-def _idf(count: int, documents: int) -> float:
-    """Return FTS5's own idf of a word in `documents` of `count` chunks."""
-    return max(_LEAST_IDF, log((count - documents + 0.5) / (documents + 0.5))) if documents < count else _LEAST_IDF
+                idf = weight = matchable = 0.0
+                for phrases, group in words:
+                    if mask & phrases:
+                        idf += group.idf
+                        weight += group.weight
+                        matchable += group.matchable
+                share = shares[mask] = min(1.0, matchable / self._matchable), weight / (self._weight * _BEST_PER_IDF * idf or 1.0)
+            coverage = bm25 * share[1]
+            yield chunk, KeywordMatch(chunk, bm25, coverage if coverage < 1 else 1.0, share[0], exact.get(chunk, 0.0))
 
 
 def _join(operator: str, groups: Sequence[WordGroup]) -> str:
