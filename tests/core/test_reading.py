@@ -70,7 +70,7 @@ def test_whatever_is_no_memory_file_is_refused(layout: Layout, path: str) -> Non
 
 
 def test_a_sibling_whose_name_begins_alike_is_refused(tmp_path: Path) -> None:
-    """MG-01: `/home/u/work` does not contain `/home/u/workspace`."""
+    """MG-01: the folder `work` does not contain its sibling `workspace`."""
     for name in ("work", "workspace"):
         (tmp_path / name / "memory").mkdir(parents=True)
         (tmp_path / name / "memory" / "secrets.md").write_text("x")

@@ -109,10 +109,8 @@ class Notebook:
             loaded += await slot.load(part)
             place += len(part)
         gone = place - len(loaded)
-        ranked.record(
-            "load", [*loaded, *every[place:]], "its file has changed or gone since it was indexed", [hit.id for hit in every]
-        )
         ranked.hits = [*loaded, *every[place:]]
+        ranked.record("load", ranked.hits, "its file has changed or gone since it was indexed", [hit.id for hit in every])
         if gone:
             ranked.notes.append(
                 Note("stale", f"{gone} hits are left out: their files have changed or gone since they were indexed")

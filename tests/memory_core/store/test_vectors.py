@@ -37,6 +37,12 @@ def unit(count: int, dimensions: int, seed: int = 0) -> np.ndarray:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
+@pytest.fixture(params=[20_000, 5], ids=["whole", "as signs"])
+def every_way_to_hold(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors, "ALL", request.param)
+    monkeypatch.setattr(vectors, "WHOLE", request.param)
+
+
 @given(st.integers(1, 60), st.sampled_from([1, 3, 64, 100]), st.integers(0, 99), st.integers(1, 70))
 @settings(max_examples=25)
 def test_both_paths_give_the_same_hits(count: int, dimensions: int, seed: int, limit: int) -> None:
@@ -72,11 +78,9 @@ def test_the_sketch_gives_the_same_hits_as_the_scan(monkeypatch: pytest.MonkeyPa
         assert [chunk for chunk, _ in sketch.nearest(query, 10)] == [chunk for chunk, _ in scan.nearest(query, 10)]
 
 
-@pytest.mark.parametrize("whole", [20_000, 5])
-def test_cosines_of_given_chunks(monkeypatch: pytest.MonkeyPatch, whole: int) -> None:
+@pytest.mark.usefixtures("every_way_to_hold")
+def test_cosines_of_given_chunks() -> None:
     """The missing half of a keyword hit is filled in exactly; chunks without a vector are left out."""
-    monkeypatch.setattr(vectors, "ALL", whole)
-    monkeypatch.setattr(vectors, "WHOLE", whole)
     matrix = unit(30, 16)
     db, generation = store(matrix)
     for near in (SqlNearest(db, generation, 1), MemoryNearest(db, generation, 1, 16)):
@@ -112,11 +116,9 @@ def test_deleted_chunks_leave_no_holes() -> None:
         assert {chunk for chunk, _ in near.nearest(matrix[0], 5)} == {46, 47, 48, 49, 50}
 
 
-@pytest.mark.parametrize("whole", [20_000, 5])
-def test_equal_texts_share_a_vector(monkeypatch: pytest.MonkeyPatch, whole: int) -> None:
+@pytest.mark.usefixtures("every_way_to_hold")
+def test_equal_texts_share_a_vector() -> None:
     """Two chunks with one text are both found by its one vector, and vectors of texts that are gone are passed over."""
-    monkeypatch.setattr(vectors, "ALL", whole)
-    monkeypatch.setattr(vectors, "WHOLE", whole)
     matrix = unit(20, 16)
     db, generation = store(matrix)
     db.execute(f"INSERT INTO chunk_{generation} SELECT 99, 1, 1, 1, 0, 1, hash, '' FROM chunk_{generation} WHERE id = 7")

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from looseleaf import Hit, Layout, Note, Query, Retrieval
 from looseleaf.settings import MemorySearch
 from looseleaf.types import Mode
+from looseleaf.workspace import CURATED
 
-from .index.source import Reader
+from .index.source import PLACE, Reader
 from .store import schema
 from .store.database import Extension, connect, load_extension
 from .store.keyword import Keywords
@@ -22,12 +23,11 @@ from .store.vectors import MemoryNearest, SqlNearest
 if TYPE_CHECKING:
     from looseleaf import Vectors
 
-_PLACE = "absolute, begin, chunk.size, file.size, mtime_ns, chunk.hash"
 _HITS = (
-    "SELECT chunk.id, file.path, start, end, heading, " + _PLACE + " FROM json_each(?) AS wanted "
+    "SELECT chunk.id, file.path, start, end, heading, " + PLACE + " FROM json_each(?) AS wanted "
     "CROSS JOIN chunk_{0} AS chunk ON chunk.id = wanted.value CROSS JOIN file_{0} AS file ON file.id = file"
 )
-_TEXT = "SELECT " + _PLACE + " FROM chunk_{0} AS chunk JOIN file_{0} AS file ON file.id = file WHERE chunk.id = ?"
+_TEXT = "SELECT " + PLACE + " FROM chunk_{0} AS chunk JOIN file_{0} AS file ON file.id = file WHERE chunk.id = ?"
 _NOTHING = KeywordMatch(0, 0.0, 0.0, 0.0, 0.0)
 _MOST_PLACES = 4096
 
@@ -123,10 +123,9 @@ class Searcher:
             self._generation = live[0]
             self._keywords = Keywords(self._db, f"words_{self._generation}")
             self._sql_hits, self._sql_text = _HITS.format(self._generation), _TEXT.format(self._generation)
-        self._count = int(self._db.execute(f"SELECT count(*) FROM chunk_{self._generation}").get)
+        self._count = schema.count_chunks(self._db, self._generation)
         self._keywords.refresh(self._count)
-        row = self._db.execute("SELECT id, dimensions FROM space WHERE fingerprint = ?", (self._fingerprint,)).fetchone()
-        self._space, self._dimensions = row or (0, 0)
+        self._space, self._dimensions = schema.known_space(self._db, self._fingerprint)
 
     def _hits(self, worded: Mapping[int, KeywordMatch], meant: Mapping[int, float], query: Query) -> dict[int, Hit]:
         """Return the candidates as hits by chunk, without their text."""
@@ -172,8 +171,8 @@ class Searcher:
     def _curated_chunks(self) -> int:
         """Return how many candidates could be of the curated memory, which a group does not see."""
         chunks, files = f"chunk_{self._generation}", f"file_{self._generation}"
-        sql = f"SELECT count(*) FROM {chunks} AS chunk JOIN {files} AS file ON file.id = file WHERE path IN ('MEMORY.md', 'memory.md')"
-        return int(self._db.execute(sql).get)
+        sql = f"SELECT count(*) FROM {chunks} AS chunk JOIN {files} AS file ON file.id = file WHERE path IN (?, ?)"
+        return int(self._db.execute(sql, CURATED).get)
 
     def _no_files(self) -> Note:
         roots = ", ".join(self._layout.shown(root.path) for root in self._layout.roots())

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from looseleaf import Vectors
 
     from .index.embed import VectorWriter
+    from .index.sync import WordIndexer
 
 _QUERY_VECTORS = 256
 _FIRST_WORDS_S = 2.0
@@ -98,14 +99,13 @@ class CoreSlot:
     ) -> SyncReport:
         """Index words, then vectors; one process at a time."""
         from .index.lock import enter_index_lock
-        from .index.sync import WordIndexer, with_vectors
+        from .index.sync import with_vectors
 
         begun = monotonic()
         with ExitStack() as stack:
             db = await in_thread(connect, self._path)
             stack.callback(db.close)
-            chunking = self._settings.search.chunking
-            indexer = WordIndexer(db, self._layout, chunking.tokens, chunking.overlap)
+            indexer = self._indexer(db)
             current = None if force else await in_thread(indexer.current)
             if current and (self._embedder is None or not await in_thread(self._writer(db).waiting)):
                 return current
@@ -131,6 +131,12 @@ class CoreSlot:
         if self._embedder is not None:
             await self._embedder.aclose()
 
+    def _indexer(self, db: apsw.Connection) -> WordIndexer:
+        from .index.sync import WordIndexer
+
+        chunking = self._settings.search.chunking
+        return WordIndexer(db, self._layout, chunking.tokens, chunking.overlap)
+
     def _writer(self, db: apsw.Connection) -> VectorWriter:
         from .index.embed import VectorWriter
         from .store.schema import live_generation
@@ -155,15 +161,12 @@ class CoreSlot:
     async def _first_words(self) -> None:
         """Index words for at most two seconds: the only time that a search waits for the index."""
         from .index.lock import enter_index_lock
-        from .index.sync import WordIndexer
 
-        chunking = self._settings.search.chunking
         with ExitStack() as stack:
             if await in_thread(enter_index_lock, stack, self._path, 0.0):
                 db = await in_thread(connect, self._path)
                 stack.callback(db.close)
-                indexer = WordIndexer(db, self._layout, chunking.tokens, chunking.overlap)
-                await in_thread(indexer.run, budget_s=_FIRST_WORDS_S)
+                await in_thread(self._indexer(db).run, budget_s=_FIRST_WORDS_S)
 
     def _is_empty(self) -> bool:
         with self._searching:

@@ -35,13 +35,13 @@ def _status(db: apsw.Connection, path: Path, settings: AgentSettings, layout: La
     live = schema.live_generation(db)
     known = known_files(db, live[0]) if live else {}
     change = difference(layout, known)
-    space = _space(db, embedder)
+    space = schema.known_space(db, embedder.fingerprint)[0] if embedder else 0
     ledger = file_statuses(db, live[0], space if embedder else None) if live else []
     listed = {entry.path for entry in ledger}
     ledger += [
         FileStatus(found.path, "pending", "it is new and not indexed yet") for found in change.changed if found.path not in listed
     ]
-    chunks = int(db.execute(f"SELECT count(*) FROM chunk_{live[0]}").get) if live else 0
+    chunks = schema.count_chunks(db, live[0]) if live else 0
     embedded = 0
     if live and space:
         sql = f"SELECT count(*) FROM chunk_{live[0]} AS c JOIN embedding AS e ON e.space = ? AND e.hash = c.hash"
@@ -83,13 +83,6 @@ def _status(db: apsw.Connection, path: Path, settings: AgentSettings, layout: La
         ledger=tuple(sorted(ledger, key=lambda entry: entry.path)),
         notes=tuple(notes),
     )
-
-
-def _space(db: apsw.Connection, embedder: Embedder | None) -> int:
-    if embedder is None:
-        return 0
-    row = db.execute("SELECT id FROM space WHERE fingerprint = ?", (embedder.fingerprint,)).fetchone()
-    return row[0] if row else 0
 
 
 def _script_note(layout: Layout, known: Iterable[str], embedder: Embedder | None) -> list[Note]:

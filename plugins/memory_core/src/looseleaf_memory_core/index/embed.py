@@ -12,9 +12,10 @@ from looseleaf import Embedder, Note, Progress, ProviderError, TextTooLong, in_t
 from looseleaf.types import ProgressCallback
 
 from ..chunk import estimate_cost
+from ..store.schema import known_space
 from ..store.vectors import checked
 from ..text import clean
-from .source import Reader, told
+from .source import PLACE, Reader, told
 
 if TYPE_CHECKING:
     from looseleaf import Vectors
@@ -63,8 +64,7 @@ class VectorWriter:
 
     def space(self) -> int:
         """Return the number of the embedder's space; 0 before its first vector."""
-        row = self._db.execute("SELECT id FROM space WHERE fingerprint = ?", (self._embedder.fingerprint,)).fetchone()
-        return row[0] if row else 0
+        return known_space(self._db, self._embedder.fingerprint)[0]
 
     def _missing(self) -> list[int]:
         """Return a chunk for each text that has no vector, newest notes first."""
@@ -78,20 +78,19 @@ class VectorWriter:
 
     def _read(self, chunks: Sequence[int]) -> list[tuple[bytes, str]]:
         sql = (
-            f"SELECT chunk.hash, begin, chunk.size, file.absolute, file.size, file.mtime_ns FROM chunk_{self._generation} AS chunk "
+            f"SELECT {PLACE} FROM chunk_{self._generation} AS chunk "
             f"JOIN file_{self._generation} AS file ON file.id = chunk.file WHERE chunk.id = ?"
         )
         reader = Reader()
-        batch = []
         try:
-            for chunk in chunks:
-                for identity, begin, size, path, file_size, mtime_ns in self._db.execute(sql, (chunk,)):
-                    read = reader.chunk(path, begin, size, file_size, mtime_ns, identity)
-                    if read:
-                        batch.append((identity, clean(read[0])))
+            return [
+                (place[-1], clean(read[0]))
+                for chunk in chunks
+                for place in self._db.execute(sql, (chunk,))
+                if (read := reader.chunk(*place))
+            ]
         finally:
             reader.close()
-        return batch
 
     def _requests(self, batch: Sequence[tuple[bytes, str]]) -> Iterable[list[tuple[bytes, str]]]:
         limits = self._embedder.limits
@@ -141,12 +140,12 @@ class VectorWriter:
 
     def _space_for(self, vectors: Vectors) -> tuple[int, int]:
         width = vectors.shape[1] if vectors.ndim == 2 else 0
-        row = self._db.execute("SELECT id, dimensions FROM space WHERE fingerprint = ?", (self._embedder.fingerprint,)).fetchone()
-        if row is None:
+        space, dimensions = known_space(self._db, self._embedder.fingerprint)
+        if not space:
             return self._new_space(width), width
-        if not row[1]:
-            self._db.execute("UPDATE space SET dimensions = ? WHERE id = ?", (width, row[0]))
-        return row[0], row[1] or width
+        if not dimensions:
+            self._db.execute("UPDATE space SET dimensions = ? WHERE id = ?", (width, space))
+        return space, dimensions or width
 
     def _new_space(self, dimensions: int) -> int:
         self._db.execute("INSERT INTO space(fingerprint, dimensions) VALUES(?, ?)", (self._embedder.fingerprint, dimensions))

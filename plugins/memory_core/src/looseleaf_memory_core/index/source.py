@@ -7,7 +7,8 @@ from hashlib import blake2b
 
 from looseleaf import LooseleafError
 
-_BOM = b"\xef\xbb\xbf"
+#: Where the text of a chunk stands: what `Reader.chunk` takes, as columns of a chunk and its file.
+PLACE = "absolute, begin, chunk.size, file.size, mtime_ns, chunk.hash"
 
 
 class NotTextError(Exception):

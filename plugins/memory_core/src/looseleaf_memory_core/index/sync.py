@@ -81,8 +81,7 @@ class WordIndexer:
         return int(self._db.execute("PRAGMA data_version").get)
 
     def _report(self, generation: int, **counts: Any) -> SyncReport:
-        chunks = int(self._db.execute(f"SELECT count(*) FROM chunk_{generation}").get)
-        return SyncReport(chunks=chunks, **counts)
+        return SyncReport(chunks=schema.count_chunks(self._db, generation), **counts)
 
     def _bring_up(self, generation: int, progress: ProgressCallback | None, *, live: bool = False) -> SyncReport:
         if live:  # the first generation answers while it is being filled
@@ -141,9 +140,8 @@ class WordIndexer:
         """
         table = f"words_{generation}"
         segments = int(self._db.execute(f"SELECT count(DISTINCT segid) FROM {table}_idx").get)
-        small = int(self._db.execute(f"SELECT count(*) FROM chunk_{generation}").get) <= _SMALL_CHUNKS
         with self._db:
-            if segments > _FEW_SEGMENTS and (bulk or small):
+            if segments > _FEW_SEGMENTS and (bulk or schema.count_chunks(self._db, generation) <= _SMALL_CHUNKS):
                 self._tell_words(generation, optimize=None)
             if bulk:
                 self._tell_words(generation, hashsize=_USUAL_HASH_BYTES)

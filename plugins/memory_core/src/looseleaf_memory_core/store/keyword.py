@@ -74,7 +74,13 @@ class Keywords:
         if documents is None:
             documents = self._documents[expression] = self._count_documents(expression)
         weight = self._weight(documents)
-        return WordGroup(expression, documents, _idf(self._count, documents), weight, weight)
+        return WordGroup(expression, documents, self._idf(documents), weight, weight)
+
+    def _idf(self, documents: int) -> float:
+        """Return FTS5's own idf of a word in `documents` of the chunks."""
+        if documents >= self._count:
+            return _LEAST_IDF
+        return max(_LEAST_IDF, log((self._count - documents + 0.5) / (documents + 0.5)))
 
     def _weight(self, documents: int) -> float:
         """Return the idf of a word in `documents` of the chunks as Lucene smooths it.
@@ -89,11 +95,6 @@ class Keywords:
             return int(self._db.execute(f"SELECT count(*) FROM {self.table} WHERE {self.table} MATCH ?", (expression,)).get)
         stems = list(self._stem(token.encode(), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False, include_colocated=False))
         return int(self._db.execute(self._vocabulary, (str(stems[0]) if stems else token,)).get or 0)
-
-
-def _idf(count: int, documents: int) -> float:
-    """Return FTS5's own idf of a word in `documents` of `count` chunks."""
-    return max(_LEAST_IDF, log((count - documents + 0.5) / (documents + 0.5))) if documents < count else _LEAST_IDF
 
 
 def _matched(api: apsw.FTS5ExtensionApi, *_: object) -> int:

@@ -55,7 +55,7 @@ class KeywordPlan:
         self._db = db
         self._exact = exact
         self._weight = sum(group.weight for group in groups)
-        self._matchable = sum(group.matchable for group in groups)
+        self._matchable = sum(group.matchable for group in groups)  # of a word that is held, the same as its weight
         self._known = sorted((group for group in groups if group.documents), key=lambda group: group.documents)[:_MOST_GROUPS]
         self._rare = self._rarest(_POSTINGS)
         select = f"SELECT rowid, -rank, matched({table}) FROM {table} WHERE {table} MATCH ?"
@@ -131,16 +131,16 @@ class KeywordPlan:
             words.append((((1 << width) - 1) << phrase, group))
             phrase += width
         shares: dict[int, tuple[float, float]] = {}  # by what is held: matched, and the coverage of each point of bm25
+        best = _BEST_PER_IDF * self._weight
         for chunk, bm25, mask in rows:
             share = shares.get(mask)
             if share is None:
-                idf = weight = matchable = 0.0
+                idf = weight = 0.0
                 for phrases, group in words:
                     if mask & phrases:
                         idf += group.idf
                         weight += group.weight
-                        matchable += group.matchable
-                share = shares[mask] = min(1.0, matchable / self._matchable), weight / (self._weight * _BEST_PER_IDF * idf or 1.0)
+                share = shares[mask] = min(1.0, weight / self._matchable), weight / (best * idf or 1.0)
             coverage = bm25 * share[1]
             yield chunk, KeywordMatch(chunk, bm25, coverage if coverage < 1 else 1.0, share[0], exact.get(chunk, 0.0))
 

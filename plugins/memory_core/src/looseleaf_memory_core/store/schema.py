@@ -105,6 +105,17 @@ def live_generation(db: apsw.Connection) -> tuple[int, str] | None:
     return (row[0], row[1]) if row else None
 
 
+def count_chunks(db: apsw.Connection, generation: int) -> int:
+    """Return how many chunks `generation` holds."""
+    return int(db.execute(f"SELECT count(*) FROM chunk_{generation}").get)
+
+
+def known_space(db: apsw.Connection, fingerprint: str) -> tuple[int, int]:
+    """Return the number and dimensions of an embedder's space; 0 and 0 before its first text."""
+    row = db.execute("SELECT id, dimensions FROM space WHERE fingerprint = ?", (fingerprint,)).fetchone()
+    return (row[0], row[1]) if row else (0, 0)
+
+
 def make_live(db: apsw.Connection, number: int) -> None:
     """Let `number` answer from now on, in one transaction, and drop the others."""
     with db:
