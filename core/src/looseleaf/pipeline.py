@@ -96,7 +96,9 @@ class Pipeline:
         ranked = self._guarded(self.name, lambda: self.ranker(lists, query), candidates, ranking.notes)
         hits = by_evidence(lists, query) if ranked is None else sorted(ranked, key=total_order)
         ranking.record(self.name, hits, "the ranker left it out", candidates)
-        kept = 1 + max((place for place, hit in enumerate(hits) if evidence(hit) >= query.min_score), default=-1)
+        kept = len(hits)
+        while kept and evidence(hits[kept - 1]) < query.min_score:
+            kept -= 1
         ranking.hits = hits[:kept]
         ranking.record("minScore", ranking.hits, f"evidence is below {query.min_score:g}", [hit.id for hit in hits])
         return ranking

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
@@ -52,9 +53,8 @@ class Query:
     private: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A chunk that may answer the query.
+class Hit(NamedTuple):
+    """A chunk that may answer the query. A tuple, because every stage makes each hit anew, and a tuple is made three times quicker.
 
     Attributes:
         id: Stable within its slot.
@@ -76,16 +76,14 @@ class Hit:
     end: int
     text: str
     score: float = 0.0
-    signals: Mapping[str, float] = field(default_factory=dict)
+    signals: Mapping[str, float] = MappingProxyType({})
     source: str = "memory"
     heading: str = ""
     day: date | None = None
 
     def scored(self, score: float) -> Hit:
         """Return this hit with another score."""
-        return Hit(
-            self.id, self.path, self.start, self.end, self.text, score, self.signals, self.source, self.heading, self.day
-        )  # several times quicker than dataclasses.replace, and every stage does it to every hit
+        return self._replace(score=score)
 
 
 class Note(NamedTuple):

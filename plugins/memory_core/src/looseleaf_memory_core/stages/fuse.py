@@ -6,18 +6,18 @@ Both rankers read the signals that memory-core gives each candidate, on whicheve
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Self, TypeVar
 
 from looseleaf import Hit, Query
+from looseleaf.pipeline import total_order
 
 R = TypeVar("R", bound="_Weighted")
 
 # The keyword side counts in full once it explains a quarter of the query; see docs/quality.md.
 _GATE = 4.0
 _COVERED = 1.0  # a list that does not say how much of the query it explains is taken to explain it
-_FUSED = frozenset({"bm25", "cosine"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +61,18 @@ class Balanced(_Weighted):
 
     def __call__(self, lists: Mapping[str, Sequence[Hit]], query: Query) -> list[Hit]:
         """Return the union of the lists, best first."""
-        union, scores = _union(lists)
-        signals = {key: hit.signals for key, hit in union.items() if key not in scores}
-        words = _minmax({key: given.get("bm25", 0.0) for key, given in signals.items()})
-        meaning = _minmax({key: given["cosine"] for key, given in signals.items() if "cosine" in given})
-        gate = min(1.0, _GATE * max((given.get("coverage", _COVERED) for given in signals.values()), default=0.0))
+        hits, others = _union(lists)
+        signals = [hit.signals for hit in hits]
+        words = _minmax([given.get("bm25", 0.0) for given in signals])
+        meaning = _minmax([given["cosine"] for given in signals if "cosine" in given])
+        gate = min(1.0, _GATE * max((given.get("coverage", _COVERED) for given in signals), default=0.0))
         text, vector = (self.text, self.vector) if words and meaning else (1.0, 0.0) if words else (0.0, 1.0)
-        for key in signals:
-            worded = gate * words.get(key, 0.0)
-            scores[key] = text * worded + vector * meaning.get(key, worded)  # without a vector yet, a chunk is taken at its words
-        return _ordered(union, scores)
+        scores = []
+        for given in signals:
+            worded = gate * words(given.get("bm25", 0.0)) if words else 0.0
+            cosine = given.get("cosine")  # without a vector yet, a chunk is taken at its words
+            scores.append(text * worded + vector * (worded if cosine is None or not meaning else meaning(cosine)))
+        return _ordered(hits, scores, others)
 
 
 class Weighted(_Weighted):
@@ -81,49 +83,45 @@ class Weighted(_Weighted):
 
     def __call__(self, lists: Mapping[str, Sequence[Hit]], query: Query) -> list[Hit]:
         """Return the union of the lists, best first."""
-        union, scores = _union(lists)
-        signals = {key: hit.signals for key, hit in union.items() if key not in scores}
-        best = max((given.get("bm25", 0.0) for given in signals.values()), default=0.0) or 1.0
-        meant = any("similarity" in given for given in signals.values())
-        for key, given in signals.items():
-            worded = given.get("bm25", 0.0) / best
-            scores[key] = self.text * worded + self.vector * given.get("similarity", 0.0) if meant else worded
-        return _ordered(union, scores)
+        hits, others = _union(lists)
+        signals = [hit.signals for hit in hits]
+        best = max((given.get("bm25", 0.0) for given in signals), default=0.0) or 1.0
+        meant = any("similarity" in given for given in signals)
+        text, vector = (self.text, self.vector) if meant else (1.0, 0.0)
+        scores = [text * given.get("bm25", 0.0) / best + vector * given.get("similarity", 0.0) for given in signals]
+        return _ordered(hits, scores, others)
 
 
-def _union(lists: Mapping[str, Sequence[Hit]]) -> tuple[dict[str, Hit], dict[str, float]]:
-    """Return each hit once, with the signals of all lists it is on, and the scores of hits that have no signals to fuse.
+def _union(lists: Mapping[str, Sequence[Hit]]) -> tuple[list[Hit], list[Hit]]:
+    """Return each hit once, with the signals of all lists it is on: those with signals to fuse, and the others.
 
-    Those come from other slots and are taken at the best of their own scores. The order of lists and hits carries no meaning.
+    Others come from other slots and are taken at the best of their own scores. The order of lists and hits carries no meaning.
     """
     union: dict[str, Hit] = {}
-    scores: dict[str, float] = {}
     for source in sorted(lists):
         for hit in lists[source]:
             known = union.setdefault(hit.id, hit)
-            if known is not hit and known.signals != hit.signals:
-                union[hit.id] = replace(known, signals={**hit.signals, **known.signals})
-            if not _FUSED.isdisjoint(union[hit.id].signals):
-                scores.pop(hit.id, None)
-            else:
-                scores[hit.id] = max(scores.get(hit.id, 0.0), min(1.0, hit.score))
-    return union, scores
+            if known is not hit:
+                union[hit.id] = known._replace(score=max(known.score, hit.score), signals={**hit.signals, **known.signals})
+    hits = [hit for hit in union.values() if "bm25" in hit.signals or "cosine" in hit.signals]
+    return hits, [hit for hit in union.values() if not ("bm25" in hit.signals or "cosine" in hit.signals)]
 
 
-def _minmax(values: Mapping[str, float]) -> dict[str, float]:
-    """Return the values moved into [0, 1]; equal ones are all 1, and where all are 0 there is nothing."""
-    if not any(values.values()):
-        return {}
-    low, high = min(values.values()), max(values.values())
-    return {key: (value - low) / (high - low) if high > low else 1.0 for key, value in values.items()}
+def _minmax(values: Sequence[float]) -> Callable[[float], float] | None:
+    """Return what moves the values into [0, 1]; equal ones are all 1, and where all are 0 there is nothing."""
+    if not any(values):
+        return None
+    low, high = min(values), max(values)
+    return (lambda value: (value - low) / (high - low)) if high > low else (lambda _: 1.0)
 
 
-def _ordered(union: Mapping[str, Hit], scores: Mapping[str, float]) -> list[Hit]:
-    exact = {key: share for key, hit in union.items() if (share := hit.signals.get("exact"))}
-    if exact:
-        scores = {key: 0.5 * score + 0.5 * exact.get(key, 0.0) for key, score in scores.items()}
-    ranked = [hit.scored(_clamped(scores[key])) for key, hit in union.items()]
-    return sorted(ranked, key=lambda hit: (-hit.score, hit.path, hit.start, hit.id))
+def _ordered(hits: Sequence[Hit], scores: Sequence[float], others: Sequence[Hit]) -> list[Hit]:
+    every = [*hits, *others]
+    scored = [*scores, *(hit.score for hit in others)]
+    exact = [hit.signals.get("exact", 0.0) for hit in every]
+    if any(exact):
+        scored = [0.5 * _clamped(score) + 0.5 * share for score, share in zip(scored, exact, strict=True)]
+    return sorted((hit.scored(_clamped(score)) for hit, score in zip(every, scored, strict=True)), key=total_order)
 
 
 def _clamped(score: float) -> float:

@@ -8,11 +8,9 @@ from math import log
 import apsw
 
 from ..text import is_unspaced
-from .plan import KeywordPlan, WordGroup
+from .plan import HEADING_WEIGHT, KeywordPlan, WordGroup
 from .query import ParsedQuery, Term, match
 
-# bm25 of a heading word against one of the text itself; measured, see docs/quality.md.
-_HEADING_WEIGHT = 0.7
 _LEAST_IDF = 1e-6  # as in FTS5, for words in half of the chunks or more
 _SHORTEST_PREFIX = 4
 _DIGRAPHS = re.compile("([aou])e")
@@ -36,7 +34,7 @@ class Keywords:
         db.execute(
             f"CREATE VIRTUAL TABLE {table} USING fts5(body, heading, content='', contentless_delete=1, tokenize='porter ascii');"
             f"CREATE VIRTUAL TABLE {table}_vocab USING fts5vocab({table}, row);"
-            f"INSERT INTO {table}({table}, rank) VALUES('rank', 'bm25(1.0, {_HEADING_WEIGHT})');"
+            f"INSERT INTO {table}({table}, rank) VALUES('rank', 'bm25(1.0, {HEADING_WEIGHT})');"
         )
 
     def refresh(self, count: int) -> None:
