@@ -22,7 +22,8 @@ LAYERS = (
     {"tools"},
     {"notebook"},
     {"_plugins", "pipeline", "present", "session", "reading"},
-    {"hookspecs", "_catalog", "protocols", "workspace", "_run", "settings"},
+    {"hookspecs", "_catalog", "protocols", "workspace", "_run", "_guard", "settings"},
+    {"results"},
     {"types", "errors"},
 )
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

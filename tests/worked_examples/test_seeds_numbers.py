@@ -6,7 +6,8 @@ import pytest
 
 from looseleaf import Hit, Query
 from looseleaf.pipeline import Pipeline
-from looseleaf_memory_core.stages.fuse import Balanced, Weighted
+from looseleaf_memory_core.stages.balanced import Balanced
+from looseleaf_memory_core.stages.weighted import Weighted
 
 NOTES = {
     "memory/2026-02-10.md": "Configured Omada router, set VLAN 10 for IoT devices",
@@ -24,7 +25,7 @@ def test_the_seeds_merge(similarity: float, bm25: float, score: float) -> None:
     """behaviour.md §14: 0.7 x vector + 0.3 x keyword gives 0.65, 0.35 and 0.30."""
     best = Hit("best", "z.md", 1, 1, "", signals={"bm25": 8.0, "similarity": 1.0})
     hit = Hit("1", "a.md", 1, 1, "", signals={"bm25": bm25, "similarity": similarity})
-    ranked = {found.id: found.score for found in Weighted.from_weights(0.7, 0.3)({"x": [best, hit]}, Query("q"))}
+    ranked = {found.id: found.score for found in Weighted.of(0.7, 0.3)({"x": [best, hit]}, Query("q"))}
     assert ranked["1"] == pytest.approx(score)
 
 
@@ -38,7 +39,7 @@ def test_a_keyword_hit_alone_is_returned() -> None:
         "TICKER-XQ",
         signals={"bm25": 3.0, "coverage": 1.0, "matched": 1.0, "exact": 0.0, "similarity": 0.0, "cosine": 0.0},
     )
-    for ranker in (Balanced.from_weights(0.7, 0.3), Weighted.from_weights(0.7, 0.3)):
+    for ranker in (Balanced.of(0.7, 0.3), Weighted.of(0.7, 0.3)):
         assert Pipeline(ranker).run({"keyword": [hit]}, Query("TICKER-XQ")).hits
 
 

@@ -19,24 +19,24 @@ if TYPE_CHECKING:
     )
     from .hookspecs import hookimpl
     from .notebook import Notebook, open_notebook
-    from .protocols import Blocking, Calibrated, Clock, Embedder, Loading, MemorySlot, Named, Postprocessor, Quick, Ranker, Scripted
-    from .reading import read_page
-    from .settings import AgentSettings, Settings, load_settings
-    from .types import (
-        FileStatus,
-        FoundHit,
-        Hit,
-        Limits,
-        Note,
-        Page,
-        Progress,
-        Query,
-        Retrieval,
-        SearchResult,
-        Status,
-        SyncReport,
-        Vectors,
+    from .protocols import (
+        Blocking,
+        Calibrated,
+        Clock,
+        Embedder,
+        Loading,
+        MemorySlot,
+        Named,
+        Postprocessor,
+        Prompt,
+        Quick,
+        Ranker,
+        Scripted,
     )
+    from .reading import read_page
+    from .results import FoundHit, SearchResult, Step, Trace
+    from .settings import AgentSettings, Settings, load_settings
+    from .types import FileStatus, Hit, Limits, Note, Page, Progress, Query, Retrieval, Status, SyncReport, Vectors
     from .workspace import Layout
 
 _HOMES = {
@@ -44,10 +44,11 @@ _HOMES = {
     "errors": "ConfigError LooseleafError NotConfigured PluginError ProviderError ReadRefused StageError StoreError TextTooLong",
     "hookspecs": "hookimpl",
     "notebook": "Notebook open_notebook",
-    "protocols": "Blocking Calibrated Clock Embedder Loading MemorySlot Named Postprocessor Quick Ranker Scripted",
+    "protocols": "Blocking Calibrated Clock Embedder Loading MemorySlot Named Postprocessor Prompt Quick Ranker Scripted",
     "settings": "AgentSettings Settings load_settings",
     "reading": "read_page",
-    "types": "FileStatus FoundHit Hit Limits Note Page Progress Query Retrieval SearchResult Status SyncReport Vectors",
+    "results": "FoundHit SearchResult Step Trace",
+    "types": "FileStatus Hit Limits Note Page Progress Query Retrieval Status SyncReport Vectors",
     "workspace": "Layout",
 }
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
@@ -75,6 +76,7 @@ __all__ = [
     "PluginError",
     "Postprocessor",
     "Progress",
+    "Prompt",
     "ProviderError",
     "Query",
     "Quick",
@@ -86,9 +88,11 @@ __all__ = [
     "Settings",
     "StageError",
     "Status",
+    "Step",
     "StoreError",
     "SyncReport",
     "TextTooLong",
+    "Trace",
     "Vectors",
     "__version__",
     "hookimpl",

@@ -12,13 +12,14 @@ from ._catalog import Catalog, cached_scan
 from ._plugins import Plugins, first_embedder
 from ._run import in_thread, run
 from .errors import NotConfigured, PluginError, ReadRefused
-from .pipeline import Pipeline, Ranking, by_evidence, clamp
+from .pipeline import Pipeline, Ranking, by_evidence, clamp, distinct
 from .present import present
 from .protocols import Embedder, Loading, MemorySlot
+from .results import SearchResult, Step, Trace
 from .session import is_private
 from .settings import AgentSettings
 from .settings.surface import QuerySettings
-from .types import Hit, Note, Page, ProgressCallback, Query, SearchResult, Status, SyncReport
+from .types import Hit, Note, Page, ProgressCallback, Query, Status, SyncReport
 
 if TYPE_CHECKING:
     from typing import Self
@@ -83,12 +84,20 @@ class Notebook:
             candidates=min(200, max(1, wanted * options.hybrid.candidate_multiplier)),
             sources=self.settings.search.sources,
             private=is_private(session_key),
+            stage_timeout_s=options.stage_timeout_ms / 1000,
         )
         found = await self.slot.retrieve(query)
-        ranked = self.pipeline.rank(found.lists, query, explain=explain)
+        pipeline = self.pipeline
+        if pipeline.prompt:
+            ranked = pipeline.rank(found.lists, query, explain=explain)
+        else:
+            ranked = await in_thread(pipeline.rank, found.lists, query, explain=explain)
         if hasattr(self.slot, "load"):
             await self._load(cast("Loading", self.slot), ranked, query.limit)
-        self.pipeline.finish(ranked, query)
+        if pipeline.prompt:
+            pipeline.finish(ranked, query)
+        else:
+            await in_thread(pipeline.finish, ranked, query)
         chars = self.settings.memory.qmd.limits.max_snippet_chars
         shown = tuple(present(hit, found.terms, chars=chars) for hit in clamp(ranked.hits))
         notes = [*self.notes, *found.notes, *ranked.notes]
@@ -96,7 +105,8 @@ class Notebook:
             candidates = any(found.lists.values())
             reason = f"nothing came near enough (minScore {query.min_score:g})" if candidates else "no note holds these words"
             notes.append(Note("no-match", f"no matches: {reason}"))
-        return SearchResult(shown, tuple(notes), backend, found.mode, found.provider, found.model, ranked.traces())
+        traces = (*ranked.traces(), *map(_withheld, found.withheld)) if explain else ()
+        return SearchResult(shown, tuple(notes), backend, found.mode, found.provider, found.model, traces)
 
     async def _load(self, slot: Loading, ranked: Ranking, limit: int) -> None:
         """Read the text of the hits that need it: all for post-processors, else as many as are shown."""
@@ -104,13 +114,12 @@ class Notebook:
         loaded: list[Hit] = []
         step = len(every) if self.pipeline and self.pipeline.stages else limit
         place = 0
-        while place < len(every) and (len(loaded) < limit or step > limit):
+        while place < len(every) and (len(distinct(loaded)) < limit or step > limit):
             part = every[place : place + step]
             loaded += await slot.load(part)
             place += len(part)
         gone = place - len(loaded)
-        ranked.hits = [*loaded, *every[place:]]
-        ranked.record("load", ranked.hits, "its file has changed or gone since it was indexed", [hit.id for hit in every])
+        ranked.keep("stale", [*loaded, *every[place:]], "its file has changed or gone since it was indexed")
         if gone:
             ranked.notes.append(
                 Note("stale", f"{gone} hits are left out: their files have changed or gone since they were indexed")
@@ -205,6 +214,10 @@ def stage_names(settings: AgentSettings) -> tuple[str, ...]:
         return query.stages
     flags = (("temporal-decay", query.hybrid.temporal_decay.enabled), ("mmr", query.hybrid.mmr.enabled))
     return tuple(name for name, enabled in flags if enabled)
+
+
+def _withheld(hit: Hit) -> Trace:
+    return Trace(hit, (Step("scope", None, "curated memory is not searched in groups and channels"),))
 
 
 def _embedder(plugins: Plugins, settings: AgentSettings, environ: Mapping[str, str]) -> tuple[Embedder | None, str, list[Note]]:

@@ -1,18 +1,19 @@
-"""From lists of hits to one order: rank, post-process, gate, cut. Pure but for the clock that the query carries.
+"""From lists of hits to one order: rank, gate, post-process, cut. Pure but for the clock that the query carries.
 
-A stage that raises, invents or doubles hits, or gives a score that is no number is skipped with a note; strict mode raises.
+A stage that raises, invents or doubles hits, gives a score that is no number, or takes too long is skipped with a note; strict
+mode raises.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from math import isfinite
 
+from ._guard import OverdueError, Watch, fault
 from .errors import StageError
 from .protocols import Postprocessor, Ranker
-from .types import Hit, Note, Query, Step, Trace
+from .results import Step, Trace
+from .types import Hit, Note, Query
 
 
 @dataclass(slots=True)
@@ -25,13 +26,22 @@ class Ranking:
     steps: dict[str, list[Step]] = field(default_factory=dict)
 
     def record(self, stage: str, kept: Sequence[Hit], reason: str, given: Iterable[str]) -> None:
-        """Note what `stage` made of the hits that it was `given`."""
+        """Note the scores that `stage` gave to the hits that it was `given`, or why they are gone."""
         if not self.steps:
             return
         scores = {hit.id: hit.score for hit in kept}
         for key in given:
             score = scores.get(key)
             self.steps[key].append(Step(stage, score, "" if score is not None else reason))
+
+    def keep(self, check: str, kept: list[Hit], reason: str) -> None:
+        """Go on with the hits that passed a check of the host's own, and note why the others did not."""
+        if self.steps:
+            passed = {hit.id for hit in kept}
+            for hit in self.hits:
+                if hit.id not in passed:
+                    self.steps[hit.id].append(Step(check, None, reason))
+        self.hits = kept
 
     def traces(self) -> tuple[Trace, ...]:
         """Return every candidate's way."""
@@ -60,7 +70,7 @@ def evidence(hit: Hit) -> float:
     return hit.score if matched is None else float(matched**0.5)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Pipeline:
     """A ranker and its stages, in the order of config.
 
@@ -75,6 +85,12 @@ class Pipeline:
     stages: tuple[tuple[str, Postprocessor], ...] = ()
     name: str = "ranker"
     strict: bool = False
+    _watches: dict[str, Watch] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @property
+    def prompt(self) -> bool:
+        """Whether all stages promise to be `Prompt`, so that running them holds nobody up."""
+        return all(getattr(stage, "prompt", False) for stage in (self.ranker, *(stage for _, stage in self.stages)))
 
     def run(self, lists: Mapping[str, Sequence[Hit]], query: Query, *, explain: bool = False) -> Ranking:
         """Return at most `query.limit` hits, best first; for hits that come with their text.
@@ -93,43 +109,61 @@ class Pipeline:
         """
         candidates = {hit.id: hit for hits in lists.values() for hit in hits}
         ranking = Ranking([], candidates=candidates, steps={key: [] for key in candidates} if explain else {})
-        ranked = self._guarded(self.name, lambda: self.ranker(lists, query), candidates, ranking.notes)
+        ranked = self._guarded(self.name, self.ranker, lists, query, candidates, ranking.notes)
         hits = by_evidence(lists, query) if ranked is None else sorted(ranked, key=total_order)
-        ranking.record(self.name, hits, "the ranker left it out", candidates)
+        ranking.record(self.name if ranked is not None else "evidence", hits, "the ranker left it out", candidates)
+        ranking.hits = hits
         kept = len(hits)
         while kept and evidence(hits[kept - 1]) < query.min_score:
             kept -= 1
-        ranking.hits = hits[:kept]
-        ranking.record("minScore", ranking.hits, f"evidence is below {query.min_score:g}", [hit.id for hit in hits])
+        ranking.keep("minScore", hits[:kept], f"evidence is below {query.min_score:g}")
         return ranking
 
     def finish(self, ranking: Ranking, query: Query) -> None:
-        """Run the post-processors over `ranking` and keep the first `query.limit` hits."""
+        """Drop hits whose text another has, run the post-processors, and keep the first `query.limit` hits."""
+        ranking.keep("duplicate", distinct(ranking.hits), "a better hit has the same text")
         for name, stage in self.stages:
             before = ranking.hits
             given = {hit.id: hit for hit in before}
-            staged = self._guarded(name, partial(stage, before, query), given, ranking.notes)
-            ranking.hits = before if staged is None else staged
-            ranking.record(name, ranking.hits, f"{name} left it out", given)
-        every = ranking.hits
-        ranking.hits = every[: query.limit]
-        ranking.record("limit", ranking.hits, f"it comes after the first {query.limit} hits", [hit.id for hit in every])
+            staged = self._guarded(name, stage, before, query, given, ranking.notes)
+            if staged is not None:
+                ranking.hits = staged
+                ranking.record(name, staged, f"{name} left it out", given)
+        ranking.keep("budget", ranking.hits[: query.limit], f"it comes after the first {query.limit} hits")
 
-    def _guarded(self, name: str, run: Callable[[], list[Hit]], given: Mapping[str, Hit], notes: list[Note]) -> list[Hit] | None:
+    def _guarded(
+        self, name: str, stage: Callable[..., list[Hit]], hits: object, query: Query, given: Mapping[str, Hit], notes: list[Note]
+    ) -> list[Hit] | None:
+        """Return what `stage` made of `hits`, or None if it has to be skipped."""
         try:
-            hits = run()
-            fault = _fault(hits, given)
+            if getattr(stage, "prompt", False):
+                staged = stage(hits, query)
+            else:
+                staged = self._watches.setdefault(name, Watch(stage)).call(query.stage_timeout_s, hits, query)
+            wrong = fault(staged, given)
+        except OverdueError as error:
+            wrong = str(error)
         except Exception as error:
             if self.strict:
                 raise
-            fault = f"it raised {type(error).__name__}: {error}"
-            hits = []
-        if not fault:
-            return hits
+            wrong = f"it raised {type(error).__name__}: {error}"
+        if not wrong:
+            return staged
         if self.strict:
-            raise StageError(f"the stage {name!r} broke its contract: {fault}")
-        notes.append(Note("stage-skipped", f"the stage {name!r} was skipped: {fault}"))
+            raise StageError(f"the stage {name!r} broke its contract: {wrong}")
+        notes.append(Note("stage-skipped", f"the stage {name!r} was skipped: {wrong}"))
         return None
+
+
+def distinct(hits: Sequence[Hit]) -> list[Hit]:
+    """Return `hits` without those whose text one before them has; hits whose text is not known yet stay."""
+    seen: set[str] = set()
+    kept: list[Hit] = []
+    for hit in hits:
+        if not hit.text or hit.text not in seen:
+            kept.append(hit)
+            seen.add(hit.text)
+    return kept
 
 
 def by_evidence(lists: Mapping[str, Sequence[Hit]], query: Query) -> list[Hit]:
@@ -138,21 +172,9 @@ def by_evidence(lists: Mapping[str, Sequence[Hit]], query: Query) -> list[Hit]:
     return sorted((hit.scored(min(1.0, max(0.0, evidence(hit)))) for hit in union.values()), key=total_order)
 
 
+by_evidence.prompt = True  # type: ignore[attr-defined]  # a function may promise it, too
+
+
 def clamp(hits: Sequence[Hit]) -> list[Hit]:
     """Return `hits` with scores moved into [0, 1]."""
     return [hit if 0 <= hit.score <= 1 else hit.scored(min(1.0, max(0.0, hit.score))) for hit in hits]
-
-
-def _fault(hits: object, given: Mapping[str, Hit]) -> str:
-    if not isinstance(hits, list):
-        return f"it returned {type(hits).__name__}, not a list of hits"
-    seen: set[str] = set()
-    for hit in hits:
-        if not isinstance(hit, Hit) or hit.id not in given:
-            return f"it returned a hit that it was not given: {getattr(hit, 'id', hit)!r}"
-        if hit.id in seen:
-            return f"it returned the hit {hit.id!r} twice"
-        if not isfinite(hit.score):
-            return f"it gave the hit {hit.id!r} the score {hit.score}"
-        seen.add(hit.id)
-    return ""

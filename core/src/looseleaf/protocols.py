@@ -104,6 +104,20 @@ class Quick(Blocking, Protocol):
 
 
 @runtime_checkable
+class Prompt(Protocol):
+    """A ranker or post-processor that only computes on the hits it is given, so that its time needs no watching.
+
+    All others run on a thread of their own, and are skipped when they pass `query.stage_timeout_s`.
+
+    Attributes:
+        prompt: Always true.
+    """
+
+    @property
+    def prompt(self) -> bool: ...
+
+
+@runtime_checkable
 class Loading(Protocol):
     """A slot whose hits come without their text, which is read for those that are shown or post-processed."""
 

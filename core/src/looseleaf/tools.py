@@ -7,8 +7,9 @@ from typing import Any
 from .errors import LooseleafError, ReadRefused
 from .notebook import Notebook
 from .present import within_budget
+from .results import FoundHit, SearchResult
 from .session import chat_type
-from .types import FoundHit, Note, SearchResult
+from .types import Note
 
 SCHEMAS: dict[str, dict[str, Any]] = {
     "memory_search": {
@@ -123,6 +124,7 @@ def result_json(result: SearchResult) -> dict[str, Any]:
                 "startLine": trace.hit.start,
                 "endLine": trace.hit.end,
                 "signals": {name: round(value, 6) for name, value in trace.hit.signals.items()},
+                "dropped": trace.dropped,
                 "steps": [{"stage": step.stage, "score": step.score, "reason": step.reason} for step in trace.steps],
             }
             for trace in result.explain

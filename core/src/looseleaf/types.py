@@ -42,6 +42,8 @@ class Query:
         candidates: How many hits each retriever should offer.
         sources: Which kinds of files to look in: `memory`, `sessions`.
         private: Whether MEMORY.md may be searched: false in groups and channels.
+        stage_timeout_s: Seconds that a ranker or post-processor may take; one that takes longer is skipped. A slow one can
+            plan by it: score as many hits as it can in that time and leave the others where they are.
     """
 
     text: str
@@ -51,6 +53,7 @@ class Query:
     candidates: int = 24
     sources: tuple[str, ...] = ("memory",)
     private: bool = True
+    stage_timeout_s: float = 2.0
 
 
 class Hit(NamedTuple):
@@ -104,6 +107,7 @@ class Retrieval:
         provider: Name of the embedding provider that took part, or an empty string.
         model: Its model.
         terms: Words of the query as they may be marked in a snippet.
+        withheld: Candidates that this session may not see, without text; for `explain` alone.
     """
 
     lists: Mapping[str, Sequence[Hit]]
@@ -112,6 +116,7 @@ class Retrieval:
     provider: str = ""
     model: str = ""
     terms: tuple[str, ...] = ()
+    withheld: tuple[Hit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,60 +231,3 @@ class Limits:
     tokens: int = 8192
     request_tokens: int = 100_000
     requests_a_minute: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class FoundHit:
-    """A hit as it is shown.
-
-    Attributes:
-        hit: The hit, with its final score.
-        snippet: A window of its text around the best match.
-        start: First line of the snippet.
-        end: Last line of the snippet.
-        marks: Where matched words stand in the snippet, as (begin, end) offsets in order.
-        citation: `path#L5` or `path#L5-L9`.
-    """
-
-    hit: Hit
-    snippet: str
-    start: int
-    end: int
-    marks: tuple[tuple[int, int], ...] = ()
-    citation: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What one stage did to one candidate: its score afterwards, or why it was dropped."""
-
-    stage: str
-    score: float | None
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Trace:
-    """One candidate's way through the pipeline."""
-
-    hit: Hit
-    steps: tuple[Step, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SearchResult:
-    """The answer to a query.
-
-    Attributes:
-        hits: Best first; shown scores never rise down the list, unless MMR reordered it.
-        notes: Why there are no more hits, what is missing, what to do.
-        explain: Every candidate with its raw signals and what each stage did to it; empty unless asked for.
-    """
-
-    hits: tuple[FoundHit, ...] = ()
-    notes: tuple[Note, ...] = ()
-    backend: str = ""
-    mode: Mode = "none"
-    provider: str = ""
-    model: str = ""
-    explain: tuple[Trace, ...] = ()

@@ -109,7 +109,7 @@ def test_search_json_has_what_a_program_needs(looseleaf, write) -> None:
     answer = value(looseleaf("search", "gateway", "--json", "--explain"))
     (row,) = answer["results"]
     assert (row["path"], row["startLine"], row["endLine"], row["signals"]["matched"]) == ("MEMORY.md", 1, 1, 1.0)
-    assert [step["stage"] for step in answer["explain"][0]["steps"]] == ["balanced", "minScore", "load", "limit"]
+    assert [step["stage"] for step in answer["explain"][0]["steps"]] == ["balanced"]
 
 
 def test_an_empty_result_says_why(looseleaf, write, workspace: Path) -> None:

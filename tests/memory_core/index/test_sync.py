@@ -149,7 +149,7 @@ def test_links_stay_in_the_ledger(opened: Callable, write: Callable, tmp_path: P
 def test_a_changed_scope_takes_effect(opened: Callable, write: Callable) -> None:
     """CF-08: another pattern drops the files it no longer fits."""
     write("docs/a.md", "alpha")
-    write("other/b.md", "alpha")
+    write("other/b.md", "alpha, too")
     assert set(found(opened({"extraPaths": [{"path": ".", "pattern": "**/*.md"}]}), "alpha")) == {"docs/a.md", "other/b.md"}
     assert found(opened({"extraPaths": [{"path": ".", "pattern": "docs/*.md"}]}), "alpha") == ["docs/a.md"]
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from ..types import FoundHit, Note, SearchResult, SyncReport
+from ..results import FoundHit, SearchResult
+from ..types import Note, SyncReport
 from ._common import common_options, load, run_with
 from ._output import console, is_terminal, print_json, print_notes, printable, progress
 

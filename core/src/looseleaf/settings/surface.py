@@ -150,12 +150,19 @@ class Hybrid(_Strict):
 
 
 @dataclass(frozen=True, slots=True)
+class Rrf(_Strict):
+    k: Annotated[float, Bounds(0, 10_000)] = 60.0
+
+
+@dataclass(frozen=True, slots=True)
 class QuerySettings(_Strict):
     max_results: Positive = 6
     min_score: Share = 0.35
     hybrid: Hybrid = field(default_factory=Hybrid)
     ranker: str = "balanced"  # OURS
+    rrf: Rrf = field(default_factory=Rrf)  # OURS
     stages: tuple[str, ...] | None = None  # OURS: order of post-processors; unset follows the flags of `hybrid`
+    stage_timeout_ms: Positive = 2000  # OURS: a post-processor that takes longer is skipped
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from looseleaf import hookimpl
 
 if TYPE_CHECKING:
-    from looseleaf import AgentSettings, Embedder, MemorySlot, Ranker
+    from looseleaf import AgentSettings, Embedder, MemorySlot, Postprocessor, Ranker
 
 __version__ = "0.1.0"
 
@@ -41,10 +41,34 @@ def looseleaf_embedder(name: str, settings: Any) -> Embedder | None:
 
 @hookimpl
 def looseleaf_ranker(name: str, settings: AgentSettings) -> Ranker | None:
-    """Make the rankers `balanced` and `weighted`."""
-    if name not in ("balanced", "weighted"):
-        return None
-    from .stages.fuse import Balanced, Weighted
+    """Make the rankers."""
+    query = settings.search.query
+    weights = query.hybrid.vector_weight, query.hybrid.text_weight
+    if name == "balanced":
+        from .stages.balanced import Balanced
 
+        return Balanced.of(*weights)
+    if name in ("weighted", "weighted-seed"):
+        from .stages.weighted import Weighted, WeightedSeed
+
+        return (Weighted if name == "weighted" else WeightedSeed).of(*weights)
+    if name == "rrf":
+        from .stages.rrf import ReciprocalRank
+
+        return ReciprocalRank(query.rrf.k)
+    return None
+
+
+@hookimpl
+def looseleaf_postprocessor(name: str, settings: AgentSettings) -> Postprocessor | None:
+    """Make the post-processors."""
     hybrid = settings.search.query.hybrid
-    return (Balanced if name == "balanced" else Weighted).from_weights(hybrid.vector_weight, hybrid.text_weight)
+    if name == "temporal-decay":
+        from .stages.decay import TemporalDecay
+
+        return TemporalDecay(hybrid.temporal_decay.half_life_days)
+    if name == "mmr":
+        from .stages.mmr import MaximalMarginalRelevance
+
+        return MaximalMarginalRelevance(hybrid.mmr.lambda_)
+    return None

@@ -84,15 +84,17 @@ class Searcher:
                 meant = self._meant(vector, limit, worded)
                 if by_words:
                     worded.update(plan.score(chunk for chunk in meant if chunk not in worded))
-            hits = self._hits(worded, meant, query)
+            hits = self._hits(worded, meant)
+        withheld = [] if query.private else [chunk for chunk, hit in hits.items() if self._layout.is_curated(hit.path)]
+        secret = tuple(hits.pop(chunk) for chunk in withheld)
         notes = [] if self._count else [self._no_files()]
         lists: dict[str, list[Hit]] = {}
         if by_words:
             lists["keyword"] = [hits[chunk] for chunk in worded if chunk in hits]
         if vector is not None:
-            lists["vector"] = [hits[chunk] for chunk in meant if chunk in hits]
+            lists["vector"] = [hits[chunk].scored(cosine) for chunk, cosine in meant.items() if chunk in hits]
         mode: Mode = "keyword" if vector is None else "hybrid" if by_words else "vector"
-        return Retrieval(lists, tuple(notes), mode, terms=parsed.marks)
+        return Retrieval(lists, tuple(notes), mode, terms=parsed.marks, withheld=secret)
 
     def _meant(self, vector: Vectors, limit: int, worded: Iterable[int]) -> dict[int, float]:
         """Return the cosines of the nearest chunks, and of those in `worded`."""
@@ -127,7 +129,7 @@ class Searcher:
         self._keywords.refresh(self._count)
         self._space, self._dimensions = schema.known_space(self._db, self._fingerprint)
 
-    def _hits(self, worded: Mapping[int, KeywordMatch], meant: Mapping[int, float], query: Query) -> dict[int, Hit]:
+    def _hits(self, worded: Mapping[int, KeywordMatch], meant: Mapping[int, float]) -> dict[int, Hit]:
         """Return the candidates as hits by chunk, without their text."""
         hits: dict[int, Hit] = {}
         places = self._places
@@ -137,8 +139,6 @@ class Searcher:
         day_of = self._layout.day_of
         wanted = json.dumps(list({**worded, **meant}))
         for chunk, path, start, end, heading, *place in self._db.execute(self._sql_hits, (wanted,)):
-            if not query.private and self._layout.is_curated(path):
-                continue
             _, bm25, coverage, matched, exact = worded.get(chunk, _NOTHING)
             signals = {"bm25": bm25, "coverage": coverage, "matched": matched, "exact": exact}
             cosine = meant.get(chunk)

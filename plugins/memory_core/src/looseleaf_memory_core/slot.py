@@ -77,8 +77,10 @@ class CoreSlot:
             except Exception as error:  # noqa: BLE001 - whatever a provider does, words answer
                 notes.append(Note("provider-failed", f"searched by words only: {told(error)}"))
         found = await in_thread(self._search, query, vector)
-        named = (getattr(embedder, "provider", ""), getattr(embedder, "model", "")) if vector is not None else ("", "")
-        return replace(found, notes=(*notes, *found.notes), provider=named[0], model=named[1])
+        if vector is None:
+            return replace(found, notes=(*notes, *found.notes)) if notes else found
+        provider, model = getattr(embedder, "provider", ""), getattr(embedder, "model", "")
+        return Retrieval(found.lists, (*notes, *found.notes), found.mode, provider, model, found.terms, found.withheld)
 
     def is_quick(self, text: str) -> bool:
         """Tell whether recent answers took less than two milliseconds, and this one needs no embedding."""

@@ -53,6 +53,12 @@ def tokens(text: str) -> list[str]:
     return _TOKEN.findall(segment(text).encode().lower().decode())  # ASCII alone, as FTS5: Cherokee folds to its capitals
 
 
+def words(text: str) -> frozenset[str]:
+    """Return the words of `text` for comparing it with others: folded, identifiers whole, pairs where words are not spaced."""
+    folded = text if text.isascii() else _FOREIGN.sub(_rewrite, normalize("NFC", text))
+    return frozenset(_TOKEN.findall(folded.encode().lower().decode()))
+
+
 def is_unspaced(word: str) -> bool:
     """Tell whether `word` holds a script that is cut into pairs (Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese)."""
     return _UNSPACED.search(word) is not None

@@ -1,0 +1,55 @@
+"""What rankers share: the union of the lists, min-max, and the one order that everything ends in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from looseleaf import Hit
+from looseleaf.pipeline import total_order
+
+
+def union(lists: Mapping[str, Sequence[Hit]]) -> list[Hit]:
+    """Return each hit once, with the signals of all lists it is on and the best of its scores.
+
+    The order of lists and hits carries no meaning: where two lists contradict each other, the first by name is believed.
+    """
+    found: dict[str, Hit] = {}
+    for source in sorted(lists):
+        for hit in lists[source]:
+            known = found.setdefault(hit.id, hit)
+            if known is not hit:
+                signals = known.signals if known.signals is hit.signals else {**hit.signals, **known.signals}
+                found[hit.id] = known._replace(score=max(known.score, hit.score), signals=signals)
+    return list(found.values())
+
+
+def with_signals(hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
+    """Return the hits that have signals to fuse, and those of other slots, which are taken at their own scores."""
+    measured = [hit for hit in hits if "bm25" in hit.signals or "cosine" in hit.signals]
+    if len(measured) == len(hits):
+        return measured, []
+    return measured, [hit for hit in hits if not ("bm25" in hit.signals or "cosine" in hit.signals)]
+
+
+def minmax(values: Sequence[float]) -> Callable[[float], float] | None:
+    """Return what moves the values into [0, 1]; equal ones are all 1, and where all are 0 there is nothing."""
+    if not any(values):
+        return None
+    low, high = min(values), max(values)
+    return (lambda value: (value - low) / (high - low)) if high > low else (lambda _: 1.0)
+
+
+def exact_first(hits: Sequence[Hit], scores: Sequence[float]) -> list[float]:
+    """Return `scores` so that hits with an exact phrase or identifier come first: where any is exact, it is half of the score."""
+    exact = [hit.signals.get("exact", 0.0) for hit in hits]
+    return [0.5 * clamped(score) + 0.5 * share for score, share in zip(scores, exact, strict=True)] if any(exact) else list(scores)
+
+
+def in_order(hits: Sequence[Hit], scores: Sequence[float]) -> list[Hit]:
+    """Return `hits` with `scores`, moved into [0, 1], best first."""
+    return sorted((hit.scored(clamped(score)) for hit, score in zip(hits, scores, strict=True)), key=total_order)
+
+
+def clamped(score: float) -> float:
+    """Return `score` in [0, 1]; several times quicker than min and max."""
+    return 0.0 if score < 0 else 1.0 if score > 1 else score
