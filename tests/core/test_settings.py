@@ -379,8 +379,13 @@ class Options:
 def test_a_plugin_s_own_options_are_checked_by_dotted_path() -> None:
     """An unknown key of a plugin is refused where it stands."""
     assert parse(Options, {"dimensions": 3}, plugin="acme") == Options(3)
+    assert parse(Options, {"baseUrl": "x"}, plugin="acme") == Options(base_url="x")
     with pytest.raises(ConfigError, match=r"plugins\.entries\.acme\.config\.dimensions"):
         parse(Options, {"dimensions": "many"}, plugin="acme")
+    with pytest.raises(
+        ConfigError, match=r"config\.dimension: no such key; did you mean plugins\.entries\.acme\.config\.dimensions\?"
+    ):
+        parse(Options, {"dimension": 3}, plugin="acme")
 
 
 @given(st.integers(1, 5000), st.floats(0, 1), st.booleans(), st.lists(st.text(max_size=8), max_size=3))

@@ -1,4 +1,4 @@
-"""`looseleaf plugins`: list what is installed and why it is used or not."""
+"""`looseleaf plugins`: list what is installed and why it is used or not; `looseleaf plugins check`: for authors."""
 
 from __future__ import annotations
 
@@ -10,11 +10,16 @@ from ._common import common_options, load
 from ._output import print_json, print_notes, print_table
 
 
-@click.command("plugins", help=__doc__)
+@click.group("plugins", invoke_without_command=True)
 @click.option("--traceback", "with_trace", is_flag=True, help="Show where a broken plugin failed.")
 @common_options
-def command(with_trace: bool, agent: str | None, workspace: str | None, config: str | None, as_json: bool) -> int:
-    """Load the selected plugins and show the state of all. Exits with 1 if a selected one cannot be used."""
+@click.pass_context
+def command(
+    context: click.Context, with_trace: bool, agent: str | None, workspace: str | None, config: str | None, as_json: bool
+) -> int:
+    """List what is installed and why it is used or not. Exits with 1 if a selected plugin cannot be used."""
+    if context.invoked_subcommand:
+        return 0
     from .._catalog import scan
     from .._plugins import Plugins
     from ..errors import PluginError
@@ -75,3 +80,23 @@ def command(with_trace: bool, agent: str | None, workspace: str | None, config: 
     elif broken and trace:
         click.echo("looseleaf plugins --traceback shows where it failed", err=True)
     return int(failed)
+
+
+@command.command("check")
+@click.argument("distribution")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON value.")
+def check(distribution: str, as_json: bool) -> int:
+    """For authors: try every plugin of the installed DISTRIBUTION against what the host expects. Exits with 1 if one is broken."""
+    from .._catalog import scan
+    from .._check import CHECKS, subject
+
+    about = subject(distribution, scan())
+    findings = [finding for run in CHECKS.values() for finding in run(about)]
+    broken = sum(finding.state == "broken" for finding in findings)
+    if as_json:
+        print_json({"distribution": about.entries[0].distribution, "findings": [finding._asdict() for finding in findings]})
+        return int(bool(broken))
+    print_table(["check", "plugin", "state", ""], [[item.check, item.plugin, item.state, item.text] for item in findings])
+    summary = f"{broken} of {len(findings)} checks failed" if broken else "All is in order"
+    click.echo(f"{summary}. What its objects do is tried by the laws: looseleaf.testing.", err=True)
+    return int(bool(broken))

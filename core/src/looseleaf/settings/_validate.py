@@ -60,22 +60,24 @@ def validate(layers: Sequence[Layer]) -> tuple[Config | None, list[Problem]]:
 
 def build(cls: type[T], data: dict[str, Any], *, origin: str, prefix: tuple[str, ...] = ()) -> tuple[T | None, list[Problem]]:
     """Return a `cls` made from `data`, or every problem in it; keys are shown below `prefix`."""
+    if not hasattr(cls, "__pydantic_config__"):  # a plugin's own dataclass follows the rules of ours
+        cls.__pydantic_config__ = surface.STRICT  # type: ignore[attr-defined]  # pydantic looks for it there
     try:
         return TypeAdapter(cls).validate_python(data), []
     except ValidationError as error:
         nested: dict[str, Any] = data
         for key in reversed(prefix):
             nested = {key: nested}
-        return None, _problems(error, [(origin, nested)], prefix)
+        return None, _problems(error, [(origin, nested)], prefix, cls)
 
 
-def _problems(error: ValidationError, layers: Sequence[Layer], prefix: tuple[str, ...]) -> list[Problem]:
+def _problems(error: ValidationError, layers: Sequence[Layer], prefix: tuple[str, ...], cls: type | None = None) -> list[Problem]:
     problems: dict[str, Problem] = {}
     for item in error.errors(include_url=False):
         keys, origin = _locate((*prefix, *item["loc"]), layers, item["type"])
         dotted = _dotted(keys)
         if dotted not in problems:
-            problems[dotted] = Problem(dotted, origin, _text(item, keys))
+            problems[dotted] = Problem(dotted, origin, _text(item, keys, len(prefix), cls))
     return list(problems.values())
 
 
@@ -103,9 +105,10 @@ def _dotted(keys: Sequence[str | int]) -> str:
     return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).lstrip(".")
 
 
-def _text(item: Any, keys: Sequence[str | int]) -> str:
-    where: Any = None
-    for key in keys[:-1]:
+def _text(item: Any, keys: Sequence[str | int], depth: int = 0, cls: type | None = None) -> str:
+    """Return what is wrong; from `depth` on the keys are those of `cls`."""
+    where: Any = cls
+    for key in keys[depth:-1]:
         where = ROOTS.get(str(key)) if where is None else child_of(where, str(key))
     known = children_of(where) or []
     if item["type"] in ("unexpected_keyword_argument", "extra_forbidden"):

@@ -26,23 +26,27 @@ def key_of(name: str) -> str:
     return head + "".join(part.title() for part in rest)
 
 
+#: How pydantic reads a dataclass of settings.
+STRICT: dict[str, Any] = {
+    "alias_generator": key_of,
+    "populate_by_name": False,
+    "extra": "forbid",
+    "arbitrary_types_allowed": True,
+}
+
+
 class _Strict:
     """Keys are camelCase, and an unknown one is an error."""
 
     __slots__ = ()
-    __pydantic_config__: ClassVar[dict[str, Any]] = {
-        "alias_generator": key_of,
-        "populate_by_name": False,
-        "extra": "forbid",
-        "arbitrary_types_allowed": True,
-    }
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
 
 class _Open(_Strict):
     """A subtree that holds keys of other programs beside ours."""
 
     __slots__ = ()
-    __pydantic_config__: ClassVar[dict[str, Any]] = {**_Strict.__pydantic_config__, "extra": "ignore"}
+    __pydantic_config__: ClassVar[dict[str, Any]] = {**STRICT, "extra": "ignore"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ class Scrapbook:
         for note in self._notes():
             if self._layout.is_curated(note.path) and not query.private:
                 continue
-            for start, text in _paragraphs(Path(note.absolute).read_text("utf-8", "replace")):
+            for start, text in _paragraphs(Path(note.absolute).read_bytes().decode("utf-8", "replace")):
                 share = len(wanted & set(text.lower().split())) / max(1, len(wanted))
                 if share:
                     end = start + text.count("\n")

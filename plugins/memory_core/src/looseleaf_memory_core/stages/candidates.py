@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from looseleaf import Hit
 from looseleaf.pipeline import total_order
 
+_JUST_BELOW_HALF = 0.4999  # the best of the others must not meet the worst exact hit
+
 
 def union(lists: Mapping[str, Sequence[Hit]]) -> list[Hit]:
     """Return each hit once, with the signals of all lists it is on and the best of its scores.
@@ -40,9 +42,14 @@ def minmax(values: Sequence[float]) -> Callable[[float], float] | None:
 
 
 def exact_first(hits: Sequence[Hit], scores: Sequence[float]) -> list[float]:
-    """Return `scores` so that hits with an exact phrase or identifier come first: where any is exact, it is half of the score."""
+    """Return `scores` so that hits with an exact phrase or identifier come first.
+
+    Where any is exact, that is half of the score, and the score itself a little less than the other half.
+    """
     exact = [hit.signals.get("exact", 0.0) for hit in hits]
-    return [0.5 * clamped(score) + 0.5 * share for score, share in zip(scores, exact, strict=True)] if any(exact) else list(scores)
+    if not any(exact):
+        return list(scores)
+    return [_JUST_BELOW_HALF * clamped(score) + 0.5 * share for score, share in zip(scores, exact, strict=True)]
 
 
 def in_order(hits: Sequence[Hit], scores: Sequence[float]) -> list[Hit]:

@@ -25,8 +25,8 @@ class Weighted(Weights):
         hits, others = with_signals(union(lists))
         signals = [hit.signals for hit in hits]
         best = max((given.get("bm25", 0.0) for given in signals), default=0.0) or 1.0
-        text, vector = (self.text, self.vector) if any("similarity" in given for given in signals) else (1.0, 0.0)
-        scores = [text * given.get("bm25", 0.0) / best + vector * given.get("similarity", 0.0) for given in signals]
+        text, vector = (self.text, self.vector) if any("cosine" in given for given in signals) else (1.0, 0.0)
+        scores = [text * given.get("bm25", 0.0) / best + vector * _meaning(given) for given in signals]
         every = [*hits, *others]
         return in_order(every, exact_first(every, [*scores, *(hit.score for hit in others)]))
 
@@ -51,6 +51,12 @@ class WeightedSeed(Weights):
             for hit in hits
         ]
         return in_order([*hits, *others], [*scores, *(hit.score for hit in others)])
+
+
+def _meaning(signals: Mapping[str, float]) -> float:
+    """Return the calibrated cosine; of an embedder without levels the cosine itself."""
+    similarity = signals.get("similarity")
+    return max(0.0, signals.get("cosine", 0.0)) if similarity is None else similarity
 
 
 def _by_words(hit: Hit) -> tuple[float, str, int, str]:
