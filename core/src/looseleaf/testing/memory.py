@@ -58,7 +58,9 @@ class Workspace:
         return self._runner.run(asyncio.wait_for(waited, 60))
 
     def replay(self, steps: Sequence[Step]) -> None:
-        """Let the steps happen, and sync at the end."""
+        """Let the steps happen to a workspace that has a note already, and sync at the end."""
+        self.write(_NOTES[0], "first")
+        self.sync()
         for step in steps:
             getattr(self, step.what)(step.path, step.body)
         self.sync()
@@ -66,7 +68,7 @@ class Workspace:
     def write(self, path: str, body: str) -> None:
         """Write a note anew, with a word of its own in it."""
         self._version += 1
-        self._put(path, f"# {path}\r\n\nneedle{self._version}x is common\n{body}")
+        self._put(path, f"# {path}\r\n\nneedle{self._version}x is common\r\nto all\u2028of them,\nas common as can be\n{body}")
 
     def append(self, path: str, body: str) -> None:
         """Add lines to a note."""
@@ -264,7 +266,7 @@ _STEPS = st.lists(
     st.builds(
         Step,
         st.sampled_from(["write", "write", "write", "append", "delete", "rename", "touch", "sync", "sync", "reopen", "drop"]),
-        st.sampled_from(_NOTES),
+        st.sampled_from([*_NOTES[:1], *_NOTES]),
         texts(),
     ),
     max_size=6,

@@ -10,14 +10,13 @@ from math import isclose, isfinite
 from random import Random
 from typing import Any
 
-from hypothesis import assume
 from hypothesis import strategies as st
 
 from ..pipeline import total_order
 from ..protocols import Postprocessor
 from ..types import Hit, Query
 from ._law import Law, chosen
-from .strategies import NOW, hits, queries, texts
+from .strategies import NOW, different_texts, hits, plain_texts, queries
 
 
 def _ids(found: Sequence[Hit]) -> list[str]:
@@ -84,13 +83,22 @@ def _greedy(make: Any, given: list[Hit], query: Query) -> None:
         assert longer[0] == min(given, key=total_order).id, "the best hit is not the first"
 
 
-def _diverse(make: Any, best: str, other: str, query: Query) -> None:
-    assume(best.strip() and other.strip() and not set(best) & set(other) and any(map(str.isalnum, best + other)))
+def _diverse(make: Any, pair: tuple[str, str], query: Query) -> None:
+    best, other = pair
     first = Hit("0", "a.md", 1, 1, best, 1.0)
     copy = Hit("1", "a.md", 2, 2, best, 0.5)
     new = Hit("2", "b.md", 1, 1, other, 0.5)
     order = _ids(make()([first, copy, new], replace(query, limit=3)))
     assert order.index("2") < order.index("1"), "a copy of the best hit came before one that says something else"
+
+
+def _independent(make: Any, given: list[Hit], query: Query) -> None:
+    given = [hit.scored(0.25 + hit.score / 2) for hit in given]
+    outsider = Hit("outsider", "z.md", 9, 9, "xylophone", 0.0)
+    wide = replace(query, limit=len(given) + 1)
+    stage = make()
+    others = [key for key in _ids(stage([*given, outsider], wide)) if key != outsider.id]
+    assert others == _ids(stage(given, wide)), "the others changed places"
 
 
 def _ages(half_life: float, make: Any, given: list[Hit], query: Query, age: int) -> None:
@@ -174,8 +182,16 @@ _LAWS = (
         "Of two hits with equal scores, a copy of the best hit's text comes after one that shares nothing with it, in any script.",
         "words found by an ASCII pattern, texts without words taken as equal, a cut text",
         _diverse,
-        {"best": texts(), "other": texts(), "query": queries()},
+        {"pair": different_texts(), "query": queries()},
         "diverse",
+    ),
+    Law(
+        "stage-independent",
+        "A hit that is worse than all others and shares no word with them does not change their order.",
+        "min-max over the hits, or anything else that the worst of them decides",
+        _independent,
+        {"given": hits(text=plain_texts(), most=5), "query": queries()},
+        "independent",
     ),
 )
 
@@ -189,7 +205,7 @@ def postprocessor_laws(
     """Return the laws that a post-processor must keep: those of the contract, and those that it claims.
 
     Args:
-        claims: Any of `sorts`, `keeps-all`, `idempotent`, `greedy`, `diverse`.
+        claims: Any of `sorts`, `keeps-all`, `idempotent`, `greedy`, `diverse`, `independent`.
         neutral: Makes it at the setting at which it changes nothing but the order of ties.
         half_life: Days after which it halves the score of a dated note, for one that lets notes age.
         waive: Reasons by the name of a law that need not hold.

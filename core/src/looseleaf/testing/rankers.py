@@ -81,6 +81,14 @@ def _unanimous(make: Any, given: Lists, query: Query) -> None:
                 assert place[better] < place[worse], f"{better} is above {worse} on every list"
 
 
+def _comparable(make: Any, given: Lists, query: Query) -> None:
+    on = {hit.id: [source for source, hits in given.items() if hit in hits] for hits in given.values() for hit in hits}
+    bare = {source: [hit._replace(signals={}) for hit in hits if len(on[hit.id]) == 1] for source, hits in given.items()}
+    scored = {hit.id: hit.score for hits in bare.values() for hit in hits}
+    ranked = [scored[key] for key in _ids(make()(bare, query))]
+    assert ranked == sorted(ranked, reverse=True), "of two hits on one list each, the lower score came first"
+
+
 def _monotone(make: Any, given: Lists, query: Query, source: str, which: int, score: float) -> None:
     if not given[source]:
         return
@@ -206,6 +214,14 @@ _LAWS = (
         "monotone",
     ),
     Law(
+        "ranker-comparable",
+        "Scores of all lists are on one scale: of two hits on one list each, the one with the higher score comes first.",
+        "min-max over each list alone: the best of a poor list becomes as good as the best of a good one",
+        _comparable,
+        _DRAWN,
+        "comparable",
+    ),
+    Law(
         "ranker-rank-based",
         "Only places count: scores of one list may be bent by any increasing function.",
         "scores used besides places, ties that share a place on one path and not on another",
@@ -228,7 +244,7 @@ def ranker_laws(*claims: str, weighted: Weighted | None = None, waive: Mapping[s
     """Return the laws that a ranker must keep: those of the contract, and those that it claims.
 
     Args:
-        claims: Any of `unit`, `unanimous`, `monotone`, `rank-based`, `exact-first`.
+        claims: Any of `unit`, `unanimous`, `monotone`, `comparable`, `rank-based`, `exact-first`.
         weighted: Makes the ranker with weights by source (`keyword`, `vector`), for one that has them: two laws that find
             swapped weights.
         waive: Reasons by the name of a law that need not hold.

@@ -17,7 +17,8 @@ from ..types import Hit, Query
 SOURCES = ("keyword", "vector")
 #: The signal that a source's score is.
 SIGNAL = {"keyword": "bm25", "vector": "cosine"}
-NOW = datetime(2026, 2, 28, 9, 30, tzinfo=timezone(timedelta(hours=1)))
+#: Half past midnight east of Greenwich, where the day in UTC is still yesterday.
+NOW = datetime(2026, 2, 28, 0, 30, tzinfo=timezone(timedelta(hours=1)))
 
 _WORDS = [
     "router",
@@ -54,6 +55,17 @@ def texts() -> st.SearchStrategy[str]:
     return st.one_of(few, few, st.lists(st.sampled_from(_WORDS + _ODD), max_size=6).map("".join), st.text(max_size=12))
 
 
+def different_texts() -> st.SearchStrategy[tuple[str, str]]:
+    """Return two texts in any script that have no word and no character in common."""
+    pair = st.tuples(plain_texts(), plain_texts())
+    return pair.filter(lambda texts: not set(texts[0]) & set(texts[1]))
+
+
+def plain_texts() -> st.SearchStrategy[str]:
+    """Return texts of a few words, or of signs alone, that are not empty."""
+    return st.lists(st.sampled_from([*_WORDS[:-1], "*", "…"]), min_size=1, max_size=2, unique=True).map("".join)
+
+
 def dates() -> st.SearchStrategy[date]:
     """Return days around `NOW`: today, leap days, the future, long ago."""
     near = st.integers(-400, 400).map(lambda days: NOW.date() + timedelta(days=days))
@@ -70,7 +82,7 @@ def queries() -> st.SearchStrategy[Query]:
     return st.sampled_from([Query(text, limit=limit, now=NOW) for text in _QUESTIONS for limit in range(1, 7)])
 
 
-def hits(*, most: int = 8) -> st.SearchStrategy[list[Hit]]:
+def hits(*, text: st.SearchStrategy[str] | None = None, most: int = 8) -> st.SearchStrategy[list[Hit]]:
     """Return ranked hits as a post-processor is given them: each id once, scores in [0, 1], with text and day, best first."""
 
     def ranked(drawn: list[tuple[Hit, str, float, date | None]]) -> list[Hit]:
@@ -80,7 +92,9 @@ def hits(*, most: int = 8) -> st.SearchStrategy[list[Hit]]:
         ]
         return sorted(found, key=lambda hit: (-hit.score, hit.path, hit.start, hit.id))
 
-    return st.lists(st.tuples(st.sampled_from(_PLACES), texts(), scores(), st.none() | dates()), max_size=most).map(ranked)
+    return st.lists(
+        st.tuples(st.sampled_from(_PLACES), texts() if text is None else text, scores(), st.none() | dates()), max_size=most
+    ).map(ranked)
 
 
 def lists(*, sources: Sequence[str] = SOURCES, most: int = 8) -> st.SearchStrategy[dict[str, list[Hit]]]:
