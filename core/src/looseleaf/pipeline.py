@@ -175,6 +175,16 @@ def by_evidence(lists: Mapping[str, Sequence[Hit]], query: Query) -> list[Hit]:
 by_evidence.prompt = True  # type: ignore[attr-defined]  # a function may promise it, too
 
 
+def falling(hits: Sequence[Hit]) -> list[Hit]:
+    """Return `hits` in their order with no score above the one before it: for stages that have an order of their own."""
+    lowest = float("inf")
+    fallen: list[Hit] = []
+    for hit in hits:
+        lowest = min(lowest, hit.score)
+        fallen.append(hit if hit.score == lowest else hit.scored(lowest))
+    return fallen
+
+
 def clamp(hits: Sequence[Hit]) -> list[Hit]:
     """Return `hits` with scores moved into [0, 1]."""
     return [hit if 0 <= hit.score <= 1 else hit.scored(min(1.0, max(0.0, hit.score))) for hit in hits]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from looseleaf import AgentSettings, Embedder, MemorySlot, hookimpl
+from looseleaf import AgentSettings, Embedder, MemorySlot, Postprocessor, hookimpl
 
 
 @hookimpl
@@ -25,3 +25,13 @@ def looseleaf_memory(name: str, workspace: Path) -> MemorySlot | None:
     from ._scrapbook import Scrapbook
 
     return Scrapbook(workspace)
+
+
+@hookimpl
+def looseleaf_postprocessor(name: str) -> Postprocessor | None:
+    """Make the reranker `acme-rerank`."""
+    if name != "acme-rerank":
+        return None
+    from ._reranker import Reranker
+
+    return Reranker()
