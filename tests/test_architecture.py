@@ -19,7 +19,7 @@ SOURCES = [path for folder in (CORE, MEMORY_CORE, MEMORY_QMD) for path in sorted
 # From the top down: a module may import from its own row or from rows below it.
 LAYERS = (
     {"cli", "testing"},
-    {"tools"},
+    {"tools", "evaluate"},
     {"notebook", "_check"},
     {"_plugins", "pipeline", "present", "session", "reading"},
     {"hookspecs", "_catalog", "protocols", "workspace", "_run", "_guard", "settings"},

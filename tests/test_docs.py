@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -111,6 +112,52 @@ def test_the_readme_says_how_to_remember(tmp_path: Path) -> None:
         env=environ,
     )
     assert "Moved the printer." in done.stdout
+
+
+def test_every_law_is_listed_as_it_is() -> None:
+    """docs/laws.md has a row for each law: its sentence, and what has to be claimed."""
+    from looseleaf.testing import embedder_laws, memory_laws, plugin_laws, postprocessor_laws, ranker_laws
+
+    given = {"weighted": "weighted=…", "neutral": "neutral=…", "ages": "half_life=…", "others": "others=…", "http": "over=…"}
+    laws = [
+        *ranker_laws(
+            "unit", "unanimous", "monotone", "comparable", "rank-based", "exact-first", weighted=lambda weights: lambda *_: []
+        ),
+        *postprocessor_laws(
+            "sorts", "keeps-all", "idempotent", "greedy", "diverse", "independent", neutral=lambda: lambda *_: [], half_life=30
+        ),
+        *embedder_laws("unit", "split", others=[lambda: None], over=lambda url, key: None),
+        *memory_laws(),
+        *plugin_laws("options"),
+    ]
+    rows = re.findall(r"^\| `([a-z-]+)` \| (.*?) \| (.*?) ?\|$", (ROOT / "docs" / "laws.md").read_text("utf-8"), re.MULTILINE)
+    assert rows == [(law.name, law.says, f"`{given.get(law.claim, law.claim)}`" if law.claim else "") for law in laws]
+
+
+@pytest.mark.parametrize("name", ["write-a-provider", "write-a-ranker"])
+def test_a_tutorial_leads_to_green_laws(tmp_path: Path, name: str) -> None:
+    """Its files, as printed, pass their own tests."""
+    import subprocess
+    import sys
+    import tomllib
+
+    from docs_project import write_project
+
+    files = write_project(ROOT / "docs" / f"{name}.md", tmp_path)
+    assert len(files) == 4
+    project = tomllib.loads((tmp_path / "pyproject.toml").read_text("utf-8"))["project"]
+    info = tmp_path / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"  # as if it were installed
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n", "utf-8")
+    groups = [
+        f"[{group}]\n" + "".join(f"{point} = {value}\n" for point, value in points.items())
+        for group, points in project["entry-points"].items()
+    ]
+    (info / "entry_points.txt").write_text("".join(groups), "utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
+    environ = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, check=False, cwd=tmp_path, encoding="utf-8", env=environ)
+    assert done.returncode == 0, done.stdout[-3000:]
 
 
 def test_every_dependency_has_its_reason() -> None:

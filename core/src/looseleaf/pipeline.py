@@ -29,10 +29,10 @@ class Ranking:
         """Note the scores that `stage` gave to the hits that it was `given`, or why they are gone."""
         if not self.steps:
             return
-        scores = {hit.id: hit.score for hit in kept}
+        places = {hit.id: (place, hit.score) for place, hit in enumerate(kept, 1)}
         for key in given:
-            score = scores.get(key)
-            self.steps[key].append(Step(stage, score, "" if score is not None else reason))
+            place, score = places.get(key, (0, None))
+            self.steps[key].append(Step(stage, score, "" if place else reason, place))
 
     def keep(self, check: str, kept: list[Hit], reason: str) -> None:
         """Go on with the hits that passed a check of the host's own, and note why the others did not."""

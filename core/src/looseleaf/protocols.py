@@ -127,6 +127,15 @@ class Loading(Protocol):
 
 
 @runtime_checkable
+class Outlined(Protocol):
+    """A slot that can list its chunks, so that `looseleaf eval` knows the best order there is."""
+
+    async def outline(self) -> list[tuple[str, int, int]]:
+        """Return path, first and last line of every chunk."""
+        ...
+
+
+@runtime_checkable
 class MemorySlot(Protocol):
     """A memory: finds, reads and keeps up with the notes of one workspace."""
 

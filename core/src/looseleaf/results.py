@@ -37,11 +37,13 @@ class Step:
             `budget`.
         score: Afterwards, or None if it was dropped.
         reason: Why it was dropped, or an empty string.
+        place: In the list afterwards, from 1; 0 for one that was dropped.
     """
 
     stage: str
     score: float | None
     reason: str = ""
+    place: int = 0
 
 
 @dataclass(frozen=True, slots=True)

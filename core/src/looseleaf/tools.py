@@ -125,7 +125,9 @@ def result_json(result: SearchResult) -> dict[str, Any]:
                 "endLine": trace.hit.end,
                 "signals": {name: round(value, 6) for name, value in trace.hit.signals.items()},
                 "dropped": trace.dropped,
-                "steps": [{"stage": step.stage, "score": step.score, "reason": step.reason} for step in trace.steps],
+                "steps": [
+                    {"stage": step.stage, "score": step.score, "place": step.place, "reason": step.reason} for step in trace.steps
+                ],
             }
             for trace in result.explain
         ]

@@ -1,30 +1,26 @@
-"""The laws of embedders: those of any, and those of one that speaks HTTP, tried on servers that are wrong in every known way."""
+"""The laws of embedders."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from random import Random
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from ..errors import LooseleafError, ProviderError, TextTooLong
+from ..errors import ProviderError, TextTooLong
 from ..protocols import Embedder
 from ..types import Limits, Purpose
 from ._law import Factory, Law, chosen
-from .servers import EmbeddingServer
 from .strategies import texts
+from .wire import Over, wire_laws
 
 if TYPE_CHECKING:
     from ..types import Vectors
 
-#: Makes the embedder for a server's address and a key. Its timeout should be about half a second.
-Over: TypeAlias = Callable[[str, str], Embedder]
-KEY = "sk-looseleaf-law-6f1d"
 _WITHIN_S = 5.0
 _NEAR = 1e-3
 
@@ -152,126 +148,6 @@ def _distinct(others: Sequence[Callable[[], Embedder]], make: Factory) -> None:
         seen.add(fingerprint)
 
 
-def _ask(over: Over, server: EmbeddingServer, given: Sequence[str] = ("one router", "two routers", "three")) -> Vectors:
-    async def ask() -> Vectors:
-        embedder = over(server.url, KEY)
-        try:
-            return await asyncio.wait_for(embedder.embed(list(given), "document"), _WITHIN_S)
-        finally:
-            await embedder.aclose()
-
-    return asyncio.run(ask())
-
-
-def _right(over: Over, make: Factory) -> None:
-    import numpy as np
-
-    with EmbeddingServer() as server, EmbeddingServer("wrong-order") as other:
-        rows = _ask(over, server)
-        assert rows.shape == (3, server.dimensions)
-        given = np.array([row for _, row in server.rows(server.requests[0].texts, "right")])
-        cosines = (rows[: len(given)] * given).sum(axis=1) / np.linalg.norm(rows[: len(given)], axis=1)
-        np.testing.assert_allclose(cosines, 1, atol=_NEAR, err_msg="the rows are not those that the server gave")
-        np.testing.assert_allclose(_ask(over, other), rows, atol=_NEAR, err_msg="rows are taken as they come, not by their index")
-
-
-def _nothing_sent(over: Over, make: Factory) -> None:
-    with EmbeddingServer() as server:
-        assert len(_ask(over, server, [])) == 0
-        assert not server.requests, "a request was sent for no texts"
-
-
-def _limits(over: Over, make: Factory) -> None:
-    with EmbeddingServer() as server:
-        most = over(server.url, KEY).limits.texts
-        given = [f"text {number}" for number in range(2 * most + 1)] if most < 2000 else ["text"] * 3
-        assert len(_ask(over, server, given)) == len(given)
-        assert max(len(request.texts) for request in server.requests) <= most
-        assert sum(len(request.texts) for request in server.requests) == len(given), "a text was sent twice, or never"
-
-
-_MALFORMED = ("short", "duplicate-index", "nan", "zero", "empty", "wrong-size", "html")
-_RETRYABLE = {"401": False, "413": False, "429": True, "500": True, "cut": True, "hang": True}
-
-
-def _refused(over: Over, make: Factory) -> None:
-    for behaviour in (*_MALFORMED, *_RETRYABLE):
-        with EmbeddingServer(behaviour) as server:
-            try:
-                rows = _ask(over, server)
-            except ProviderError as error:
-                wanted = _RETRYABLE.get(behaviour)
-                assert wanted in (None, error.retryable), f"a server that {behaviour!r}: retryable should be {wanted}"
-            except TimeoutError as error:
-                raise AssertionError(f"a server that {behaviour!r}: no answer within {_WITHIN_S:g} s") from error
-            except Exception as error:
-                raise AssertionError(f"a server that {behaviour!r}: {type(error).__name__} is no ProviderError") from error
-            else:
-                raise AssertionError(f"a server that {behaviour!r}: its answer was taken, {len(rows)} rows")
-
-
-def _secret(over: Over, make: Factory) -> None:
-    said: list[str] = []
-
-    class Listener(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            said.append(record.getMessage())
-
-    listener, root = Listener(), logging.getLogger()
-    level = root.level
-    root.addHandler(listener)
-    root.setLevel(logging.DEBUG)
-    try:
-        for behaviour in ("401", "500", "nan", "cut", "right"):
-            with EmbeddingServer(behaviour) as server:
-                embedder = over(server.url, KEY)
-                said += [repr(embedder), str(embedder), embedder.fingerprint]
-                try:
-                    _ask(over, server)
-                except LooseleafError as error:
-                    said += _told(error)
-    finally:
-        root.removeHandler(listener)
-        root.setLevel(level)
-    shown = [text for text in said if KEY in text]
-    assert not shown, f"the key is shown: {shown[0][:200]!r}"
-
-
-def _told(error: BaseException) -> list[str]:
-    told: list[str] = []
-    link: BaseException | None = error
-    while link is not None:
-        told += [str(link), repr(link), *getattr(link, "__notes__", ())]
-        link = link.__cause__ or link.__context__
-    return told
-
-
-def _bound(over: Over, make: Factory) -> None:
-    with EmbeddingServer("redirect") as server:
-        with suppress(ProviderError):
-            _ask(over, server)
-        assert server.elsewhere
-        for request in server.elsewhere.requests:
-            assert KEY not in str(request.headers) + request.path, "the key followed a redirect to another host"
-
-
-def _cancelled(over: Over, make: Factory) -> None:
-    with EmbeddingServer("hang") as server:
-
-        async def ask() -> None:
-            embedder = over(server.url, KEY)
-            task = asyncio.ensure_future(embedder.embed(["something"], "query"))
-            while not server.requests and not task.done():
-                await asyncio.sleep(0.005)
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-            closed = await asyncio.to_thread(server.hung_up.wait, 0.2)  # before the loop ends, which cancels what is left
-            await embedder.aclose()
-            assert closed, "the request went on after it was cancelled"
-
-        asyncio.run(asyncio.wait_for(ask(), _WITHIN_S))
-
-
 _TEXTS = st.lists(texts().filter(lambda text: text.isprintable() and text.strip() != ""), max_size=4)
 _LAWS = (
     Law(
@@ -369,36 +245,5 @@ def embedder_laws(
         )
     if over is not None:
         claims = (*claims, "http")
-        laws += [Law(name, says, look_at, partial(check, over), claim="http") for name, says, look_at, check in _OVER_HTTP]
+        laws += wire_laws(over)
     return chosen(laws, claims, waive)
-
-
-_OVER_HTTP = (
-    ("embedder-http-right", "Rows are those of the server, by their index.", "the field `index` of the answer", _right),
-    ("embedder-http-nothing", "No texts send no request.", "a request for an empty batch", _nothing_sent),
-    ("embedder-http-limits", "No request holds more texts than the limit, and each text is sent once.", "batching", _limits),
-    (
-        "embedder-http-refuses",
-        "A wrong answer is a ProviderError, with `retryable` right: busy, failing, cut and silent may be tried again.",
-        "counts, indexes, NaN, zeros and sizes that are not checked; errors of the HTTP library that pass through",
-        _refused,
-    ),
-    (
-        "embedder-http-secret",
-        "The key is in no repr, message, fingerprint, chained exception or log.",
-        "a dataclass with the key as a field, an error that quotes the request's headers",
-        _secret,
-    ),
-    (
-        "embedder-http-bound",
-        "The key does not follow a redirect to another host.",
-        "follow_redirects with a header of your own: only Authorization is dropped by HTTP libraries",
-        _bound,
-    ),
-    (
-        "embedder-http-cancelled",
-        "Cancelling closes the connection.",
-        "a request on a thread that goes on, an except that swallows CancelledError",
-        _cancelled,
-    ),
-)

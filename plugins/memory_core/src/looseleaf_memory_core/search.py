@@ -96,6 +96,13 @@ class Searcher:
         mode: Mode = "keyword" if vector is None else "hybrid" if by_words else "vector"
         return Retrieval(lists, tuple(notes), mode, terms=parsed.marks, withheld=secret)
 
+    def outline(self) -> list[tuple[str, int, int]]:
+        """Return path, first and last line of every chunk."""
+        self._refresh()
+        chunks, files = f"chunk_{self._generation}", f"file_{self._generation}"
+        sql = f"SELECT path, start, end FROM {chunks} AS chunk JOIN {files} AS file ON file.id = file ORDER BY chunk.id"
+        return list(self._db.execute(sql)) if self._count else []
+
     def _meant(self, vector: Vectors, limit: int, worded: Iterable[int]) -> dict[int, float]:
         """Return the cosines of the nearest chunks, and of those in `worded`."""
         if vector.shape[0] != self._dimensions:

@@ -91,6 +91,10 @@ class CoreSlot:
         """Return `hits` with their text as it stands in the files now."""
         return await in_thread(self._load, hits)
 
+    async def outline(self) -> list[tuple[str, int, int]]:
+        """Return path, first and last line of every chunk."""
+        return await in_thread(self._outline)
+
     async def read(self, path: str, start: int = 1, lines: int | None = None) -> Page:
         """Return part of a memory file."""
         limit = self._settings.context_limits.memory_get_max_chars
@@ -195,6 +199,10 @@ class CoreSlot:
     def _load(self, hits: Sequence[Hit]) -> list[Hit]:
         with self._searching:
             return self._open().load(hits)
+
+    def _outline(self) -> list[tuple[str, int, int]]:
+        with self._searching:
+            return self._open().outline()
 
     async def _query_vector(self, embedder: Embedder, text: str) -> Vectors | None:
         known = self._query_vectors.get(text)
