@@ -15,6 +15,7 @@ from datetime import date, timedelta
 from looseleaf import Hit, Query
 from looseleaf.pipeline import Pipeline
 from looseleaf_memory_core.stages.balanced import Balanced
+from looseleaf_memory_core.stages.best_line import BestLine
 from looseleaf_memory_core.stages.decay import TemporalDecay
 from looseleaf_memory_core.stages.mmr import MaximalMarginalRelevance
 
@@ -30,7 +31,7 @@ def candidates(seed: int = 1) -> dict[str, list[Hit]]:
     for number in range(CANDIDATES):
         bm25, cosine = 12 * rng.random() ** 2, rng.random() ** 2
         signals = {"bm25": bm25, "coverage": bm25 / 12, "matched": 0.5, "exact": 0.0, "cosine": cosine, "similarity": cosine}
-        text = " ".join(rng.choices(words, weights, k=260))
+        text = "\n".join(" ".join(rng.choices(words, weights, k=13)) for _ in range(20))
         day = date(2026, 2, 10) - timedelta(days=rng.randint(0, 300)) if number % 3 else None
         hits.append(Hit(str(number), f"memory/{number % 60}.md", number, number + 9, text, bm25, signals, day=day))
     return {
@@ -44,7 +45,13 @@ def main() -> None:
     lists = candidates()
     decay, mmr = ("temporal-decay", TemporalDecay()), ("mmr", MaximalMarginalRelevance())
     query = Query("q", limit=6, min_score=0.35)
-    for name, stages in (("balanced", ()), ("balanced, decay", (decay,)), ("balanced, decay, mmr", (decay, mmr))):
+    line = ("best-line", BestLine())
+    for name, stages in (
+        ("balanced", ()),
+        ("balanced, decay", (decay,)),
+        ("balanced, decay, mmr", (decay, mmr)),
+        ("balanced, best-line", (line,)),
+    ):
         pipeline = Pipeline(Balanced.of(), stages)
         taken = []
         for _ in range(200):

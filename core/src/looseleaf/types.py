@@ -67,7 +67,7 @@ class Hit(NamedTuple):
         text: The whole chunk, an exact substring of the file. A slot that can `load` may leave it empty until it is needed.
         score: In a list that goes into a ranker, that retriever's own score, higher is better; afterwards in [0, 1].
         signals: Raw measures that rankers may use. Known names: `bm25` (at least 0), `coverage`, `matched`, `exact`,
-            `cosine` ([-1, 1]) and `similarity` (cosine calibrated to [0, 1]).
+            `cosine` ([-1, 1]), `similarity` (cosine calibrated to [0, 1]) and `dated` (how well its day is one that was asked for).
         source: `memory` or `sessions`.
         heading: Headings above the chunk, outermost first, joined with ` > `.
         day: The day the text is about, or None for notes that do not age.

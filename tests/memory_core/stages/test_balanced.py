@@ -75,10 +75,10 @@ def test_all_weight_on_one_side_is_that_side_s_order(given_lists: dict[str, list
     [
         (2 / 3, 1 / 3, (2 / 3, 1 / 3)),
         (1, 1, (0.5, 0.5)),
-        (0, 0, (0.4, 0.6)),
+        (0, 0, (1 / 3, 2 / 3)),
         (0.7, None, (0.7, 0.3)),
         (None, 0.2, (0.8, 0.2)),
-        (None, None, (0.4, 0.6)),
+        (None, None, (1 / 3, 2 / 3)),
     ],
 )
 def test_weights_are_divided_by_their_sum(vector, text, expected) -> None:

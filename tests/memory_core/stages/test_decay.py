@@ -60,7 +60,7 @@ def test_an_old_exact_hit_ranks_lower_and_never_vanishes() -> None:
     far = new._replace(id="far", text="tick", score=0.1, signals={**new.signals, "bm25": 0.1})
     pipeline = Pipeline(Balanced.of(), (("temporal-decay", TemporalDecay()),))
     result = pipeline.run({"k": [old, new, far]}, Query("TICKER-XQ", now=NOON))
-    assert [hit.id for hit in result.hits] == ["new", "old", "far"]
+    assert [hit.id for hit in result.hits] == ["new", "far", "old"]
 
 
 def test_the_flag_turns_it_on(opened: Callable, write: Callable) -> None:

@@ -86,6 +86,8 @@ def signals_text(found: FoundHit) -> str:
         parts.append(f"word {signals['matched']:.2f}")
     if "similarity" in signals:
         parts.append(f"meaning {signals['similarity']:.2f}")
+    if signals.get("dated"):
+        parts.append("day" if signals["dated"] == 1 else "month")
     return "  ".join(parts)
 
 

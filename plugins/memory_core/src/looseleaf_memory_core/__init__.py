@@ -63,6 +63,10 @@ def looseleaf_ranker(name: str, settings: AgentSettings) -> Ranker | None:
 def looseleaf_postprocessor(name: str, settings: AgentSettings) -> Postprocessor | None:
     """Make the post-processors."""
     hybrid = settings.search.query.hybrid
+    if name == "best-line":
+        from .stages.best_line import BestLine
+
+        return BestLine()
     if name == "temporal-decay":
         from .stages.decay import TemporalDecay
 

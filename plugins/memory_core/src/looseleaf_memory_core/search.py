@@ -12,6 +12,7 @@ from looseleaf.settings import MemorySearch
 from looseleaf.types import Mode
 from looseleaf.workspace import CURATED
 
+from .days import Asked, asked_days
 from .index.source import PLACE, Reader
 from .store import schema
 from .store.database import Extension, connect, load_extension
@@ -49,6 +50,7 @@ class Searcher:
         self._sql_hits = self._sql_text = ""
         self._places: dict[str, list[Any]] = {}  # where the text of recent candidates stands
         self._nearest: MemoryNearest | None = None
+        self._near: SqlNearest | MemoryNearest | None = None  # what answered last
         self._asked = False  # whether vectors were asked for since the index last changed
         self.extension = Extension("", "store.vector.enabled is false")
         if settings.store.vector.enabled and fingerprint:
@@ -75,6 +77,7 @@ class Searcher:
             if self._keywords is None:
                 return Retrieval({}, (self._no_files(),))
             parsed = parse_query(query.text)
+            asked = asked_days(query.text, query.now.date())
             plan = self._keywords.plan(parsed)
             limit = query.candidates if query.private else query.candidates + self._curated_chunks()
             by_words = self._settings.query.hybrid.enabled or vector is None
@@ -82,9 +85,12 @@ class Searcher:
             meant: dict[int, float] = {}
             if vector is not None:
                 meant = self._meant(vector, limit, worded)
-                if by_words:
-                    worded.update(plan.score(chunk for chunk in meant if chunk not in worded))
-            hits = self._hits(worded, meant)
+            dated = self._of_days(asked, query.candidates) if asked else []
+            if by_words and (dated or vector is not None):
+                worded.update(plan.score({chunk for chunk in (*meant, *dated) if chunk not in worded}))
+            if vector is not None and dated:
+                meant.update(self._cosines(vector, [chunk for chunk in dated if chunk not in meant]))
+            hits = self._hits(worded, meant, dated, asked)
         withheld = [] if query.private else [chunk for chunk, hit in hits.items() if self._layout.is_curated(hit.path)]
         secret = tuple(hits.pop(chunk) for chunk in withheld)
         notes = [] if self._count else [self._no_files()]
@@ -93,6 +99,8 @@ class Searcher:
             lists["keyword"] = [hits[chunk] for chunk in worded if chunk in hits]
         if vector is not None:
             lists["vector"] = [hits[chunk].scored(cosine) for chunk, cosine in meant.items() if chunk in hits]
+        if dated:
+            lists["day"] = [hits[chunk].scored(1.0) for chunk in dated if chunk in hits]
         mode: Mode = "keyword" if vector is None else "hybrid" if by_words else "vector"
         return Retrieval(lists, tuple(notes), mode, terms=parsed.marks, withheld=secret)
 
@@ -107,14 +115,25 @@ class Searcher:
         """Return the cosines of the nearest chunks, and of those in `worded`."""
         if vector.shape[0] != self._dimensions:
             return {}
-        near: SqlNearest | MemoryNearest
         if self._nearest is None and self.extension.version and not self._asked:
             self._asked = True  # SQL answers a process that asks once; a second question pays for NumPy's copy
-            near = SqlNearest(self._db, self._generation, self._space)
+            self._near = SqlNearest(self._db, self._generation, self._space)
         else:
-            near = self._nearest = self._nearest or MemoryNearest(self._db, self._generation, self._space, self._dimensions)
-        meant = dict(near.nearest(vector, limit))
-        return {**meant, **near.cosines(vector, [chunk for chunk in worded if chunk not in meant])}
+            self._near = self._nearest = self._nearest or MemoryNearest(self._db, self._generation, self._space, self._dimensions)
+        meant = dict(self._near.nearest(vector, limit))
+        return {**meant, **self._cosines(vector, [chunk for chunk in worded if chunk not in meant])}
+
+    def _cosines(self, vector: Vectors, chunks: Sequence[int]) -> dict[int, float]:
+        return self._near.cosines(vector, chunks) if self._near else {}
+
+    def _of_days(self, asked: Sequence[Asked], limit: int) -> list[int]:
+        """Return at most `limit` chunks of the notes of the days that are asked for; a month is too much to be a candidate."""
+        files = self._db.execute(f"SELECT id, path FROM file_{self._generation} WHERE path LIKE 'memory/%'")
+        wanted = [
+            file for file, path in files if (day := self._layout.day_of(path)) and any(one.day and one.fits(day) for one in asked)
+        ]
+        sql = f"SELECT id FROM chunk_{self._generation} WHERE file IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT ?"
+        return [chunk for (chunk,) in self._db.execute(sql, (json.dumps(wanted), limit))]
 
     def _refresh(self) -> None:
         """Look again at what the index holds if any connection has changed it."""
@@ -122,7 +141,8 @@ class Searcher:
         if version == self._version:
             return
         self._version = version
-        self._nearest, self._asked = None, False
+        self._nearest = self._near = None
+        self._asked = False
         self._places.clear()
         live = schema.live_generation(self._db)
         if live is None:
@@ -136,7 +156,9 @@ class Searcher:
         self._keywords.refresh(self._count)
         self._space, self._dimensions = schema.known_space(self._db, self._fingerprint)
 
-    def _hits(self, worded: Mapping[int, KeywordMatch], meant: Mapping[int, float]) -> dict[int, Hit]:
+    def _hits(
+        self, worded: Mapping[int, KeywordMatch], meant: Mapping[int, float], dated: Sequence[int], asked: Sequence[Asked]
+    ) -> dict[int, Hit]:
         """Return the candidates as hits by chunk, without their text."""
         hits: dict[int, Hit] = {}
         places = self._places
@@ -144,7 +166,7 @@ class Searcher:
             places.clear()
         low, high = self._levels
         day_of = self._layout.day_of
-        wanted = json.dumps(list({**worded, **meant}))
+        wanted = json.dumps(list({**worded, **meant, **dict.fromkeys(dated)}))
         for chunk, path, start, end, heading, *place in self._db.execute(self._sql_hits, (wanted,)):
             _, bm25, coverage, matched, exact = worded.get(chunk, _NOTHING)
             signals = {"bm25": bm25, "coverage": coverage, "matched": matched, "exact": exact}
@@ -153,9 +175,12 @@ class Searcher:
                 signals["cosine"] = cosine
                 similarity = (cosine - low) / (high - low)
                 signals["similarity"] = 0.0 if similarity < 0 else 1.0 if similarity > 1 else similarity
+            day = day_of(path)
+            if asked and day and (fits := max(one.fits(day) for one in asked)):
+                signals["dated"] = fits
             name = str(chunk)
             places[name] = place
-            hits[chunk] = Hit(name, path, start, end, "", bm25 or cosine or 0.0, signals, "memory", heading, day_of(path))
+            hits[chunk] = Hit(name, path, start, end, "", bm25 or cosine or 0.0, signals, "memory", heading, day)
         return hits
 
     def load(self, hits: Sequence[Hit]) -> list[Hit]:

@@ -6,23 +6,22 @@ from collections.abc import Mapping, Sequence
 
 from looseleaf import Hit, Query
 
-from .candidates import exact_first, in_order, minmax, union, with_signals
+from .candidates import explained, first_things_first, in_order, minmax, union, with_signals
 from .weights import Weights
 
-# The keyword side counts in full once it explains a quarter of the query; see docs/quality.md.
-_GATE = 4.0
-_COVERED = 1.0  # a list that does not say how much of the query it explains is taken to explain it
+_ALL = 0.25  # of the words' side, for holding all of the query's; measured, see docs/quality.md
 
 
 class Balanced(Weights):
     """Min-max both sides over the candidates and add them; an exact phrase or identifier comes before everything else.
 
-    `score = text * gate * minmax(bm25) + vector * minmax(cosine)` with `gate = min(1, 4 * coverage of the best hit)`, the
-    share of the query that keyword search explained: chance hits do not spoil a question in another language than the notes.
-    Where any candidate is exact, scores are halved and those with `exact` get that share of the other half.
+    `score = text * gate * words + vector * minmax(cosine)`; words are `0.75 * minmax(bm25) + 0.25 * matched ** 2`, so that a
+    chunk with all of the query's words is better than one with some of them often. `gate = min(1, 4 * coverage of the best
+    hit)`, the share of the query that keyword search explained: chance hits do not spoil a question in another language than
+    the notes. A day that was asked for, and an exact phrase or identifier, come first (`first_things_first`).
     """
 
-    usual = (0.4, 0.6)
+    usual = (1 / 3, 2 / 3)
     __slots__ = ()
 
     def __call__(self, lists: Mapping[str, Sequence[Hit]], query: Query) -> list[Hit]:
@@ -31,12 +30,16 @@ class Balanced(Weights):
         signals = [hit.signals for hit in hits]
         words = minmax([given.get("bm25", 0.0) for given in signals])
         meaning = minmax([given["cosine"] for given in signals if "cosine" in given])
-        gate = min(1.0, _GATE * max((given.get("coverage", _COVERED) for given in signals), default=0.0))
+        gate = explained(hits)
         text, vector = (self.text, self.vector) if words and meaning else (1.0, 0.0) if words else (0.0, 1.0)
         scores = []
         for given in signals:
-            worded = gate * words(given.get("bm25", 0.0)) if words else 0.0
+            worded = 0.0
+            if words:
+                often = words(given.get("bm25", 0.0))
+                matched = given.get("matched")
+                worded = gate * (often if matched is None else (1 - _ALL) * often + _ALL * matched * matched)
             cosine = given.get("cosine")  # without a vector yet, a chunk is taken at its words
             scores.append(text * worded + vector * (worded if cosine is None or not meaning else meaning(cosine)))
         every = [*hits, *others]
-        return in_order(every, exact_first(every, [*scores, *(hit.score for hit in others)]))
+        return in_order(every, first_things_first(every, [*scores, *(hit.score for hit in others)]))

@@ -7,6 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from looseleaf import Hit
 from looseleaf.pipeline import total_order
 
+# The keyword side counts in full once it explains a quarter of the query; see docs/quality.md.
+_GATE = 4.0
+_COVERED = 1.0  # a list that does not say how much of the query it explains is taken to explain it
+_DAY = 0.75
 _JUST_BELOW_HALF = 0.4999  # the best of the others must not meet the worst exact hit
 
 
@@ -41,11 +45,20 @@ def minmax(values: Sequence[float]) -> Callable[[float], float] | None:
     return (lambda value: (value - low) / (high - low)) if high > low else (lambda _: 1.0)
 
 
-def exact_first(hits: Sequence[Hit], scores: Sequence[float]) -> list[float]:
-    """Return `scores` so that hits with an exact phrase or identifier come first.
+def explained(hits: Sequence[Hit]) -> float:
+    """Return how far keyword search is to be believed, in [0, 1]: `min(1, 4 * coverage of the best hit)`."""
+    return min(1.0, _GATE * max((hit.signals.get("coverage", _COVERED) for hit in hits), default=0.0))
 
-    Where any is exact, that is half of the score, and the score itself a little less than the other half.
+
+def first_things_first(hits: Sequence[Hit], scores: Sequence[float]) -> list[float]:
+    """Return `scores` in [0, 1] so that what was asked for by name comes first.
+
+    Where any hit is of a day that was asked for, the day counts 3 and the score 4 (measured, see docs/quality.md). Where any has
+    an exact phrase or identifier, that is half of the score, and the rest a little less than the other half.
     """
+    dated = [hit.signals.get("dated", 0.0) for hit in hits]
+    if any(dated):
+        scores = [(clamped(score) + _DAY * share) / (1 + _DAY) for score, share in zip(scores, dated, strict=True)]
     exact = [hit.signals.get("exact", 0.0) for hit in hits]
     if not any(exact):
         return list(scores)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from looseleaf import Hit, Query
 from looseleaf.pipeline import total_order
 
-from .candidates import exact_first, in_order, union, with_signals
+from .candidates import first_things_first, in_order, union, with_signals
 from .weights import Weights
 
 
@@ -25,10 +25,11 @@ class Weighted(Weights):
         hits, others = with_signals(union(lists))
         signals = [hit.signals for hit in hits]
         best = max((given.get("bm25", 0.0) for given in signals), default=0.0) or 1.0
-        text, vector = (self.text, self.vector) if any("cosine" in given for given in signals) else (1.0, 0.0)
+        meant = any("cosine" in given or "similarity" in given for given in signals)
+        text, vector = (self.text, self.vector) if meant else (1.0, 0.0)
         scores = [text * given.get("bm25", 0.0) / best + vector * _meaning(given) for given in signals]
         every = [*hits, *others]
-        return in_order(every, exact_first(every, [*scores, *(hit.score for hit in others)]))
+        return in_order(every, first_things_first(every, [*scores, *(hit.score for hit in others)]))
 
 
 class WeightedSeed(Weights):
