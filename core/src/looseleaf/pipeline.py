@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ._guard import OverdueError, Watch, fault
 from .errors import StageError
@@ -92,7 +93,7 @@ class Pipeline:
     strict: bool = False
     _watches: dict[str, Watch] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    @property
+    @cached_property
     def prompt(self) -> bool:
         """Whether all stages promise to be `Prompt`, so that running them holds nobody up."""
         return all(getattr(stage, "prompt", False) for stage in (self.ranker, *(stage for _, stage in self.stages)))

@@ -86,7 +86,9 @@ class Hit(NamedTuple):
 
     def scored(self, score: float) -> Hit:
         """Return this hit with another score."""
-        return self._replace(score=score)
+        return Hit(
+            self.id, self.path, self.start, self.end, self.text, score, self.signals, self.source, self.heading, self.day
+        )  # in half the time of _replace, and every stage does it to every hit
 
 
 class Note(NamedTuple):

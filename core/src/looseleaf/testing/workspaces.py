@@ -65,7 +65,10 @@ class Workspace:
     def write(self, path: str, body: str) -> None:
         """Write a note anew, with a word of its own in it."""
         self._version += 1
-        self._put(path, f"# {path}\r\n\nneedle{self._version}x is common\r\nto all\u2028of them,\nas common as a cafe\u0301 can be\n{body}")
+        self._put(
+            path,
+            f"# {path}\r\n\nneedle{self._version}x is common\r\nto all\u2028of them,\nas common as a cafe\u0301 can be\n{body}",
+        )
 
     def append(self, path: str, body: str) -> None:
         """Add lines to a note."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from datetime import date, timedelta
+from functools import cache
 from typing import NamedTuple
 
 _MONTHS = {
@@ -32,24 +33,31 @@ _RELATIVE = {
     1: "yesterday gestern gisteren ieri ayer ontem igår wczoraj вчера dün 昨天 昨日 어제",
     2: "vorgestern eergisteren anteayer anteontem позавчера 前天 一昨日 그저께",
 }
-_NAMES = rf"(?<!\w)(?P<name>{'|'.join(sorted(_NUMBER, key=len, reverse=True))})(?!\w)\.?"
-_IN_FIGURES = (
-    re.compile(r"(?<!\d)(?P<year>\d{4})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})(?!\d)"),
-    re.compile(r"(?<!\d)(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})(?!\d)"),
-    re.compile(r"(?:(?P<year>\d{4})\s*[年년]\s*)?(?<!\d)(?P<month>\d{1,2})\s*[月월](?:\s*(?P<day>\d{1,2})\s*[日号號일])?"),
-)
-_BY_NAME = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"(?<![\w.])(?P<day>\d{{1,2}})(?:st|nd|rd|th|er|º|\.)?\s+(?:of\s+|de\s+)?{_NAMES}(?:,?\s+(?:de\s+|del\s+)?(?P<year>\d{{4}})(?!\d))?",
-        rf"{_NAMES}\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?!\w)(?:,?\s+(?P<year>\d{{4}})(?!\d))?",
-        rf"{_NAMES},?\s+(?:de\s+|del\s+|of\s+)?(?P<year>\d{{4}})(?!\d)",
-        _NAMES,
-    )
-)
 _AGO = {word: days for days, words in _RELATIVE.items() for word in words.split()}
 _UNSPACED_AGO = tuple(word for word in _AGO if not word[0].isascii() and ord(word[0]) >= 0x3000)
 _SEPARATORS = re.compile(r"[\s,.;:!?()\"'/-]+")
+
+
+@cache  # compiled when a question first names a day: that takes longer than most searches
+def _in_figures() -> tuple[re.Pattern[str], ...]:
+    return (
+        re.compile(r"(?<!\d)(?P<year>\d{4})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})(?!\d)"),
+        re.compile(r"(?<!\d)(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})(?!\d)"),
+        re.compile(r"(?:(?P<year>\d{4})\s*[年년]\s*)?(?<!\d)(?P<month>\d{1,2})\s*[月월](?:\s*(?P<day>\d{1,2})\s*[日号號일])?"),
+    )
+
+
+@cache
+def _by_name() -> tuple[re.Pattern[str], ...]:
+    name = rf"(?<!\w)(?P<name>{'|'.join(sorted(_NUMBER, key=len, reverse=True))})(?!\w)\.?"
+    year = r"(?P<year>\d{4})(?!\d)"
+    patterns = (
+        rf"(?<![\w.])(?P<day>\d{{1,2}})(?:st|nd|rd|th|er|º|\.)?\s+(?:of\s+|de\s+)?{name}(?:,?\s+(?:de\s+|del\s+)?{year})?",
+        rf"{name}\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?!\w)(?:,?\s+{year})?",
+        rf"{name},?\s+(?:de\s+|del\s+|of\s+)?{year}",
+        name,
+    )
+    return tuple(re.compile(pattern, re.IGNORECASE) for pattern in patterns)
 
 
 class Asked(NamedTuple):
@@ -70,7 +78,7 @@ def asked_days(text: str, today: date) -> tuple[Asked, ...]:
     """Return the days that `text` asks about, each once; impossible ones are none."""
     words = set(_SEPARATORS.split(text.lower()))
     found: dict[Asked, None] = {}
-    patterns = (*(_IN_FIGURES if any(map(str.isdigit, text)) else ()), *(() if words.isdisjoint(_NUMBER) else _BY_NAME))
+    patterns = (_in_figures() if any(map(str.isdigit, text)) else ()) + (() if words.isdisjoint(_NUMBER) else _by_name())
     rest = text
     for pattern in patterns:
         for match in pattern.finditer(rest):

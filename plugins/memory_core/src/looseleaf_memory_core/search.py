@@ -66,8 +66,9 @@ class Searcher:
         return self._count == 0
 
     def has_vectors(self) -> bool:
-        """Tell whether there is anything to compare a query's vector with."""
-        self._refresh()
+        """Tell whether there is anything to compare a query's vector with, or was when the index was last looked at."""
+        if not self._space:
+            self._refresh()
         return self._space > 0
 
     def search(self, query: Query, vector: Vectors | None) -> Retrieval:
@@ -76,6 +77,8 @@ class Searcher:
             self._refresh()
             if self._keywords is None:
                 return Retrieval({}, (self._no_files(),))
+            if not self._space:
+                vector = None
             parsed = parse_query(query.text)
             asked = asked_days(query.text, query.now.date())
             plan = self._keywords.plan(parsed)
@@ -98,7 +101,8 @@ class Searcher:
         if by_words:
             lists["keyword"] = [hits[chunk] for chunk in worded if chunk in hits]
         if vector is not None:
-            lists["vector"] = [hits[chunk].scored(cosine) for chunk, cosine in meant.items() if chunk in hits]
+            found = ((hits[chunk], cosine) for chunk, cosine in meant.items() if chunk in hits)
+            lists["vector"] = [hit if hit.score == cosine else hit.scored(cosine) for hit, cosine in found]
         if dated:
             lists["day"] = [hits[chunk].scored(1.0) for chunk in dated if chunk in hits]
         mode: Mode = "keyword" if vector is None else "hybrid" if by_words else "vector"
@@ -166,7 +170,7 @@ class Searcher:
             places.clear()
         low, high = self._levels
         day_of = self._layout.day_of
-        wanted = json.dumps(list({**worded, **meant, **dict.fromkeys(dated)}))
+        wanted = str(list({**worded, **meant, **dict.fromkeys(dated)}))  # of whole numbers, this is JSON
         for chunk, path, start, end, heading, *place in self._db.execute(self._sql_hits, (wanted,)):
             _, bm25, coverage, matched, exact = worded.get(chunk, _NOTHING)
             signals = {"bm25": bm25, "coverage": coverage, "matched": matched, "exact": exact}

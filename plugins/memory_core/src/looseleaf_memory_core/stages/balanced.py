@@ -29,17 +29,19 @@ class Balanced(Weights):
         hits, others = with_signals(union(lists))
         signals = [hit.signals for hit in hits]
         words = minmax([given.get("bm25", 0.0) for given in signals])
-        meaning = minmax([given["cosine"] for given in signals if "cosine" in given])
+        meaning = iter(minmax([given["cosine"] for given in signals if "cosine" in given]))
         gate = explained(hits)
-        text, vector = (self.text, self.vector) if words and meaning else (1.0, 0.0) if words else (0.0, 1.0)
+        meant = any("cosine" in given and given["cosine"] for given in signals)
+        text, vector = (self.text, self.vector) if words and meant else (1.0, 0.0) if words else (0.0, 1.0)
         scores = []
-        for given in signals:
-            worded = 0.0
-            if words:
-                often = words(given.get("bm25", 0.0))
-                matched = given.get("matched")
-                worded = gate * (often if matched is None else (1 - _ALL) * often + _ALL * matched * matched)
-            cosine = given.get("cosine")  # without a vector yet, a chunk is taken at its words
-            scores.append(text * worded + vector * (worded if cosine is None or not meaning else meaning(cosine)))
+        for place, given in enumerate(signals):
+            worded = gate * _worded(words[place], given.get("matched")) if words else 0.0
+            # Without a vector yet, a chunk is taken at its words.
+            near = next(meaning, worded) if "cosine" in given else worded
+            scores.append(text * worded + vector * near)
         every = [*hits, *others]
         return in_order(every, first_things_first(every, [*scores, *(hit.score for hit in others)]))
+
+
+def _worded(often: float, matched: float | None) -> float:
+    return often if matched is None else (1 - _ALL) * often + _ALL * matched * matched

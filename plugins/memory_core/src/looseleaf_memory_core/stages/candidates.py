@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from looseleaf import Hit
 from looseleaf.pipeline import total_order
@@ -15,7 +15,7 @@ _JUST_BELOW_HALF = 0.4999  # the best of the others must not meet the worst exac
 
 
 def union(lists: Mapping[str, Sequence[Hit]]) -> list[Hit]:
-    """Return each hit once, with the signals of all lists it is on and the best of its scores.
+    """Return each hit once, with the signals of all lists it is on; where there are none, with the best of its scores.
 
     The order of lists and hits carries no meaning: where two lists contradict each other, the first by name is believed.
     """
@@ -23,9 +23,8 @@ def union(lists: Mapping[str, Sequence[Hit]]) -> list[Hit]:
     for source in sorted(lists):
         for hit in lists[source]:
             known = found.setdefault(hit.id, hit)
-            if known is not hit:
-                signals = known.signals if known.signals is hit.signals else {**hit.signals, **known.signals}
-                found[hit.id] = known._replace(score=max(known.score, hit.score), signals=signals)
+            if known is not hit and not (hit.signals and known.signals is hit.signals):
+                found[hit.id] = known._replace(score=max(known.score, hit.score), signals={**hit.signals, **known.signals})
     return list(found.values())
 
 
@@ -37,12 +36,13 @@ def with_signals(hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
     return measured, [hit for hit in hits if not ("bm25" in hit.signals or "cosine" in hit.signals)]
 
 
-def minmax(values: Sequence[float]) -> Callable[[float], float] | None:
-    """Return what moves the values into [0, 1]; equal ones are all 1, and where all are 0 there is nothing."""
+def minmax(values: Sequence[float]) -> list[float]:
+    """Return the values moved into [0, 1]; equal ones are all 1, and where all are 0 there is nothing."""
     if not any(values):
-        return None
+        return []
     low, high = min(values), max(values)
-    return (lambda value: (value - low) / (high - low)) if high > low else (lambda _: 1.0)
+    span = high - low
+    return [(value - low) / span for value in values] if span else [1.0] * len(values)
 
 
 def explained(hits: Sequence[Hit]) -> float:
@@ -56,8 +56,8 @@ def first_things_first(hits: Sequence[Hit], scores: Sequence[float]) -> list[flo
     Where any hit is of a day that was asked for, the day counts 3 and the score 4 (measured, see docs/quality.md). Where any has
     an exact phrase or identifier, that is half of the score, and the rest a little less than the other half.
     """
-    dated = [hit.signals.get("dated", 0.0) for hit in hits]
-    if any(dated):
+    if any("dated" in hit.signals for hit in hits):
+        dated = [hit.signals.get("dated", 0.0) for hit in hits]
         scores = [(clamped(score) + _DAY * share) / (1 + _DAY) for score, share in zip(scores, dated, strict=True)]
     exact = [hit.signals.get("exact", 0.0) for hit in hits]
     if not any(exact):

@@ -5,8 +5,8 @@ bm25 is FTS5's own with its sign turned, so that more is better; k1 = 1.2 and b 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import apsw
@@ -20,6 +20,7 @@ _MOST_EXACT = 200
 # Any-word queries read at most this many postings, rarest words first, so that long questions stay quick in large indexes.
 _POSTINGS = 300
 _FEW = 100
+_NO_LIMIT = -1
 _BEST_PER_IDF = 2.2  # k1 + 1: the most that bm25 can give a term, in units of its idf
 
 
@@ -61,6 +62,8 @@ class KeywordPlan:
         self._matchable = sum(group.matchable for group in groups)  # of a word that is held, the same as its weight
         self._known = sorted((group for group in groups if group.documents), key=lambda group: group.documents)[:_MOST_GROUPS]
         self._rare = self._rarest(_POSTINGS)
+        self._every: dict[int, KeywordMatch] = {}  # all that hold one of these words
+        self._every_of: Sequence[WordGroup] = ()
         score = f"-bm25({table}, 1.0, {HEADING_WEIGHT})"
         select = f"SELECT rowid, {score}, matched({table}) FROM {table} WHERE {table} MATCH ?"
         self._best = f"{select} ORDER BY 2 DESC LIMIT ?"
@@ -120,14 +123,20 @@ class KeywordPlan:
     def _ask(
         self, joined: str, groups: Sequence[WordGroup], limit: int, exact: dict[int, float]
     ) -> Iterable[tuple[int, KeywordMatch]]:
-        if joined == "AND" or len(groups) == 1:
-            sql = self._best_of_all
-        else:
-            sql = self._best if sum(group.documents for group in groups) <= _FEW else self._best_of_many
-        return self._rows(groups, self._db.execute(sql, (_join(joined, groups), limit)), exact)
+        alike = joined == "AND" or len(groups) == 1  # all that is found holds the same words
+        few = joined == "OR" and sum(group.documents for group in groups) <= _FEW
+        sql = self._best_of_all if alike else self._best if few else self._best_of_many
+        rows = self._rows(groups, self._db.execute(sql, (_join(joined, groups), _NO_LIMIT if few else limit)), exact)
+        if not few:
+            return rows
+        # So few can all be read, and need not be asked for again when other candidates are scored.
+        self._every, self._every_of = dict(rows), groups
+        return islice(self._every.items(), limit)
 
     def _fill(self, chunks: Iterable[int], exact: dict[int, float]) -> Iterable[tuple[int, KeywordMatch]]:
-        listed = json.dumps(list(chunks))
+        if self._every_of == self._rare:
+            return [(chunk, self._every[chunk]) for chunk in chunks if chunk in self._every]
+        listed = str(list(chunks))  # of whole numbers, this is JSON
         if listed == "[]":
             return ()
         return self._rows(self._rare, self._db.execute(self._these, (_join("OR", self._rare), listed)), exact)

@@ -45,12 +45,15 @@ class ParsedQuery:
 def parse_query(text: str) -> ParsedQuery:
     """Return the terms of `text`. Never raises: a query without a word has no terms."""
     quoted = [phrase for found in _QUOTED.findall(text) if (phrase := tuple(tokens(found)))]
-    units = [(unit, tuple(tokens(unit))) for unit in text.split()]
+    units = [(unit, (unit,) if _is_plain(unit) else tuple(tokens(unit))) for unit in text.split()]
     words: list[Term] = []
     written: dict[Term, str] = {}
     spellings: dict[Term, Term] = {}
     for unit, found in units:
-        if len(found) > 1 and is_unspaced(unit):
+        if found == (unit,):
+            words.append(found)
+            written[found] = unit
+        elif len(found) > 1 and is_unspaced(unit):
             words += [(token,) for token in found]
             written.update(((token,), token) for token in found)
         elif found:
@@ -62,12 +65,17 @@ def parse_query(text: str) -> ParsedQuery:
     terms = [term for term in words if not stops.issuperset(term)] or words
     exact = quoted
     if not quoted:
-        exact = [found for unit, found in units if found and _IDENTIFIER.search(unit)]
+        exact = [found for unit, found in units if found and not _is_plain(unit) and _IDENTIFIER.search(unit)]
         whole = tuple(token for _, found in units for token in found)
         if len(whole) > 1:
             exact.append(whole)
     kept = tuple(dict.fromkeys(terms))[:_MOST_TERMS]
     return ParsedQuery(kept, tuple(dict.fromkeys(exact))[:_MOST_TERMS], tuple(written[term] for term in kept), spellings)
+
+
+def _is_plain(unit: str) -> bool:
+    """Tell whether `unit` is small letters from a to z, as most words of a question are: its own token, and no identifier."""
+    return unit.isascii() and unit.isalpha() and unit.islower()
 
 
 def match(*terms: Term, joined: str = "OR") -> str:

@@ -51,10 +51,16 @@ _LISTS = {
     "مع من منذ هذا هذه هل هو هي و ومن",
 }
 _SETS = {language: frozenset(token for word in words.split() for token in tokens(word)) for language, words in _LISTS.items()}
+_LANGUAGES = {
+    token: tuple(language for language, held in _SETS.items() if token in held) for token in frozenset().union(*_SETS.values())
+}
 
 
 def stop_words(terms: Iterable[tuple[str, ...]]) -> frozenset[str]:
     """Return the function words of the language that `terms` are most likely in; English where several fit alike."""
-    seen = {token for term in terms for token in term}
-    best = max(_SETS, key=lambda language: len(_SETS[language] & seen))  # the first of equals: English leads the table
-    return _SETS[best] if _SETS[best] & seen else frozenset()
+    counts = dict.fromkeys(_SETS, 0)
+    for token in {token for term in terms for token in term}:
+        for language in _LANGUAGES.get(token, ()):
+            counts[language] += 1
+    best = max(counts, key=counts.__getitem__)  # the first of equals: English leads the table
+    return _SETS[best] if counts[best] else frozenset()
