@@ -22,8 +22,8 @@ from looseleaf_memory_core.stages.mmr import MaximalMarginalRelevance
 CANDIDATES = 200
 
 
-def candidates(seed: int = 1) -> dict[str, list[Hit]]:
-    """Return two lists of hits, half of them on both."""
+def candidates(seed: int = 1) -> tuple[str, dict[str, list[Hit]]]:
+    """Return a question of four words, and two lists of hits, half of them on both."""
     rng = random.Random(seed)
     words = ["".join(rng.choices("aeioubdfgklmnprstv", k=rng.randint(3, 9))) for _ in range(4000)]
     weights = [1 / (place + 10) for place in range(len(words))]
@@ -34,7 +34,8 @@ def candidates(seed: int = 1) -> dict[str, list[Hit]]:
         text = "\n".join(" ".join(rng.choices(words, weights, k=13)) for _ in range(20))
         day = date(2026, 2, 10) - timedelta(days=rng.randint(0, 300)) if number % 3 else None
         hits.append(Hit(str(number), f"memory/{number % 60}.md", number, number + 9, text, bm25, signals, day=day))
-    return {
+    question = " ".join([*words[5:8], words[400]])
+    return question, {
         "keyword": hits[: CANDIDATES * 3 // 4],
         "vector": [hit.scored(hit.signals["cosine"]) for hit in hits[CANDIDATES // 4 :]],
     }
@@ -42,9 +43,9 @@ def candidates(seed: int = 1) -> dict[str, list[Hit]]:
 
 def main() -> None:
     """Print the median milliseconds of each pipeline."""
-    lists = candidates()
+    question, lists = candidates()
     decay, mmr = ("temporal-decay", TemporalDecay()), ("mmr", MaximalMarginalRelevance())
-    query = Query("q", limit=6, min_score=0.35)
+    query = Query(question, limit=6, min_score=0.35)
     line = ("best-line", BestLine())
     for name, stages in (
         ("balanced", ()),
