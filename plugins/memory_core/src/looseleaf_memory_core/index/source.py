@@ -9,6 +9,7 @@ from looseleaf import LooseleafError
 
 #: Where the text of a chunk stands: what `Reader.chunk` takes, as columns of a chunk and its file.
 PLACE = "absolute, begin, chunk.size, file.size, mtime_ns, chunk.hash"
+_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 class NotTextError(Exception):
@@ -81,8 +82,7 @@ class Reader:
         known = self._handles.get(path)
         if known is None:
             try:
-                flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-                handle = os.open(path, flags)
+                handle = os.open(path, _FLAGS)
                 info = os.fstat(handle)
                 known = (handle, info.st_size == size and info.st_mtime_ns == mtime_ns)
             except OSError:
