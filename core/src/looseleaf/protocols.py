@@ -83,6 +83,18 @@ class Named(Protocol):
 
 
 @runtime_checkable
+class Paid(Protocol):
+    """An embedder that is paid for, or sends texts away: what has vectors is not sent to it unasked.
+
+    Attributes:
+        paid: Whether it is.
+    """
+
+    @property
+    def paid(self) -> bool: ...
+
+
+@runtime_checkable
 class Blocking(Protocol):
     """A slot or embedder that awaits nothing but `in_thread`: a command may use it without an event loop.
 

@@ -221,6 +221,7 @@ def embedder_laws(
     *claims: str,
     others: Sequence[Callable[[], Embedder]] = (),
     over: Over | None = None,
+    wire: str = "openai",
     waive: Mapping[str, str] | None = None,
 ) -> tuple[Law, ...]:
     """Return the laws that an embedder must keep: those of the contract, and those that it claims.
@@ -228,7 +229,8 @@ def embedder_laws(
     Args:
         claims: Any of `unit`, `split`.
         others: Make it with another model, endpoint or size each: their fingerprints must differ.
-        over: Makes it for an address and a key, for one that speaks OpenAI's wire format; give it short timeouts.
+        over: Makes it for an address and a key, for one that speaks HTTP; give it short timeouts.
+        wire: The wire format it speaks: `openai`, `gemini` or `ollama`.
         waive: Reasons by the name of a law that need not hold.
     """
     laws = list(_LAWS)
@@ -245,5 +247,5 @@ def embedder_laws(
         )
     if over is not None:
         claims = (*claims, "http")
-        laws += wire_laws(over)
+        laws += wire_laws(over, wire)
     return chosen(laws, claims, waive)

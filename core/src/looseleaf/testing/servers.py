@@ -52,11 +52,13 @@ class Wire:
         path: Of the endpoint, below the server's address.
         texts: The texts in a request's body.
         answer: The body of an answer, from rows with their indexes.
+        indexed: Whether an answer says which text a row belongs to; where it does not, rows cannot be in a wrong order.
     """
 
     path: str
     texts: Callable[[Any], list[str]]
     answer: Callable[[Sequence[tuple[int, Sequence[float]]]], Any]
+    indexed: bool = False
 
 
 def _listed(value: str | list[str]) -> list[str]:
@@ -68,6 +70,7 @@ WIRES: Mapping[str, Wire] = {
         "/v1/embeddings",
         lambda body: _listed(body["input"]),
         lambda rows: {"data": [{"index": index, "embedding": row} for index, row in rows], "model": "fake"},
+        indexed=True,
     ),
     "gemini": Wire(
         ":batchEmbedContents",
@@ -97,7 +100,7 @@ class EmbeddingServer:
 
     Attributes:
         url: Where it listens, without the endpoint's path.
-        requests: What came, in order.
+        requests: What came, in order; `bodies` are theirs, as JSON.
         elsewhere: Where `redirect` sends requests: a second server, of another host name.
         hung_up: Set when a client closed its connection while the server was hanging.
     """
@@ -109,6 +112,7 @@ class EmbeddingServer:
         self.wire = WIRES[wire]
         self.dimensions = dimensions
         self.requests: list[Request] = []
+        self.bodies: list[Any] = []
         self.hung_up = Event()
         self._left = times
         self._stopped = Event()
@@ -181,7 +185,8 @@ def _handler(server: EmbeddingServer) -> type[BaseHTTPRequestHandler]:
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            texts = server.wire.texts(json.loads(body))
+            server.bodies.append(json.loads(body))
+            texts = server.wire.texts(server.bodies[-1])
             server.requests.append(Request(self.path, {name.lower(): value for name, value in self.headers.items()}, texts))
             turn = server.turn()
             if turn == "hang":

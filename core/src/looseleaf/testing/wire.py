@@ -7,12 +7,12 @@ import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ..errors import LooseleafError, ProviderError
 from ..protocols import Embedder
 from ._law import Factory, Law
-from .servers import EmbeddingServer
+from .servers import WIRES, EmbeddingServer
 
 if TYPE_CHECKING:
     from ..types import Vectors
@@ -24,9 +24,20 @@ _WITHIN_S = 5.0
 _NEAR = 1e-3
 
 
-def _ask(over: Over, server: EmbeddingServer, given: Sequence[str] = ("one router", "two routers", "three")) -> Vectors:
+class Made(NamedTuple):
+    """How the embedder is made, and the wire format it speaks."""
+
+    over: Over
+    wire: str
+
+    def server(self, behaviour: str = "right") -> EmbeddingServer:
+        """Return a server that speaks it."""
+        return EmbeddingServer(behaviour, wire=self.wire)
+
+
+def _ask(made: Made, server: EmbeddingServer, given: Sequence[str] = ("one router", "two routers", "three")) -> Vectors:
     async def ask() -> Vectors:
-        embedder = over(server.url, KEY)
+        embedder = made.over(server.url, KEY)
         try:
             return await asyncio.wait_for(embedder.embed(list(given), "document"), _WITHIN_S)
         finally:
@@ -35,29 +46,29 @@ def _ask(over: Over, server: EmbeddingServer, given: Sequence[str] = ("one route
     return asyncio.run(ask())
 
 
-def _right(over: Over, make: Factory) -> None:
+def _right(made: Made, make: Factory) -> None:
     import numpy as np
 
-    with EmbeddingServer() as server, EmbeddingServer("wrong-order") as other:
-        rows = _ask(over, server)
+    with made.server() as server, made.server("wrong-order" if WIRES[made.wire].indexed else "right") as other:
+        rows = _ask(made, server)
         assert rows.shape == (3, server.dimensions)
         given = np.array([row for _, row in server.rows(server.requests[0].texts, "right")])
         cosines = (rows[: len(given)] * given).sum(axis=1) / np.linalg.norm(rows[: len(given)], axis=1)
         np.testing.assert_allclose(cosines, 1, atol=_NEAR, err_msg="the rows are not those that the server gave")
-        np.testing.assert_allclose(_ask(over, other), rows, atol=_NEAR, err_msg="rows are taken as they come, not by their index")
+        np.testing.assert_allclose(_ask(made, other), rows, atol=_NEAR, err_msg="rows are taken as they come, not by their index")
 
 
-def _nothing_sent(over: Over, make: Factory) -> None:
-    with EmbeddingServer() as server:
-        assert len(_ask(over, server, [])) == 0
+def _nothing_sent(made: Made, make: Factory) -> None:
+    with made.server() as server:
+        assert len(_ask(made, server, [])) == 0
         assert not server.requests, "a request was sent for no texts"
 
 
-def _limits(over: Over, make: Factory) -> None:
-    with EmbeddingServer() as server:
-        most = over(server.url, KEY).limits.texts
+def _limits(made: Made, make: Factory) -> None:
+    with made.server() as server:
+        most = made.over(server.url, KEY).limits.texts
         given = [f"text {number}" for number in range(2 * most + 1)] if most < 2000 else ["text"] * 3
-        assert len(_ask(over, server, given)) == len(given)
+        assert len(_ask(made, server, given)) == len(given)
         assert max(len(request.texts) for request in server.requests) <= most
         assert sum(len(request.texts) for request in server.requests) == len(given), "a text was sent twice, or never"
 
@@ -66,11 +77,12 @@ _MALFORMED = ("short", "duplicate-index", "nan", "zero", "empty", "wrong-size", 
 _RETRYABLE = {"401": False, "413": False, "429": True, "500": True, "cut": True, "hang": True}
 
 
-def _refused(over: Over, make: Factory) -> None:
-    for behaviour in (*_MALFORMED, *_RETRYABLE):
-        with EmbeddingServer(behaviour) as server:
+def _refused(made: Made, make: Factory) -> None:
+    indexed = WIRES[made.wire].indexed
+    for behaviour in (*(name for name in _MALFORMED if indexed or name != "duplicate-index"), *_RETRYABLE):
+        with made.server(behaviour) as server:
             try:
-                rows = _ask(over, server)
+                rows = _ask(made, server)
             except ProviderError as error:
                 wanted = _RETRYABLE.get(behaviour)
                 assert wanted in (None, error.retryable), f"a server that {behaviour!r}: retryable should be {wanted}"
@@ -82,7 +94,7 @@ def _refused(over: Over, make: Factory) -> None:
                 raise AssertionError(f"a server that {behaviour!r}: its answer was taken, {len(rows)} rows")
 
 
-def _secret(over: Over, make: Factory) -> None:
+def _secret(made: Made, make: Factory) -> None:
     said: list[str] = []
 
     class Listener(logging.Handler):
@@ -95,11 +107,11 @@ def _secret(over: Over, make: Factory) -> None:
     root.setLevel(logging.DEBUG)
     try:
         for behaviour in ("401", "500", "nan", "cut", "right"):
-            with EmbeddingServer(behaviour) as server:
-                embedder = over(server.url, KEY)
+            with made.server(behaviour) as server:
+                embedder = made.over(server.url, KEY)
                 said += [repr(embedder), str(embedder), embedder.fingerprint]
                 try:
-                    _ask(over, server)
+                    _ask(made, server)
                 except LooseleafError as error:
                     said += _told(error)
     finally:
@@ -118,20 +130,20 @@ def _told(error: BaseException) -> list[str]:
     return told
 
 
-def _bound(over: Over, make: Factory) -> None:
-    with EmbeddingServer("redirect") as server:
+def _bound(made: Made, make: Factory) -> None:
+    with made.server("redirect") as server:
         with suppress(ProviderError):
-            _ask(over, server)
+            _ask(made, server)
         assert server.elsewhere
         for request in server.elsewhere.requests:
             assert KEY not in str(request.headers) + request.path, "the key followed a redirect to another host"
 
 
-def _cancelled(over: Over, make: Factory) -> None:
-    with EmbeddingServer("hang") as server:
+def _cancelled(made: Made, make: Factory) -> None:
+    with made.server("hang") as server:
 
         async def ask() -> None:
-            embedder = over(server.url, KEY)
+            embedder = made.over(server.url, KEY)
             task = asyncio.ensure_future(embedder.embed(["something"], "query"))
             while not server.requests and not task.done():
                 await asyncio.sleep(0.005)
@@ -175,6 +187,7 @@ _OVER_HTTP = (
 )
 
 
-def wire_laws(over: Over) -> list[Law]:
+def wire_laws(over: Over, wire: str) -> list[Law]:
     """Return the laws for what `over` makes."""
-    return [Law(name, says, look_at, partial(check, over), claim="http") for name, says, look_at, check in _OVER_HTTP]
+    made = Made(over, wire)
+    return [Law(name, says, look_at, partial(check, made), claim="http") for name, says, look_at, check in _OVER_HTTP]

@@ -5,11 +5,13 @@ Only the hooks stand here, so that importing it costs nothing; each loads what i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from looseleaf import hookimpl
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from looseleaf import AgentSettings, Embedder, MemorySlot, Postprocessor, Ranker
 
 __version__ = "0.1.0"
@@ -26,8 +28,8 @@ def looseleaf_memory(name: str, settings: AgentSettings, embedder: Embedder | No
 
 
 @hookimpl
-def looseleaf_embedder(name: str, settings: Any) -> Embedder | None:
-    """Make the embedders whose weights ship in a package."""
+def looseleaf_embedder(name: str, settings: AgentSettings, environ: Mapping[str, str]) -> Embedder | None:
+    """Make the embedders: those whose weights ship in a package, and those behind HTTP."""
     if name == "bundled":
         from .embedders.bundled import UseEmbedder
 
@@ -36,6 +38,10 @@ def looseleaf_embedder(name: str, settings: Any) -> Embedder | None:
         from .embedders.bundled import E5Embedder
 
         return E5Embedder()
+    if name in ("openai", "gemini", "voyage", "mistral", "ollama"):
+        from .embedders.providers import remote_embedder
+
+        return remote_embedder(name, settings, environ)
     return None
 
 

@@ -44,6 +44,12 @@ if TYPE_CHECKING:
 _QUERY_VECTORS = 256
 _FIRST_WORDS_S = 2.0
 _QUICK_S = 0.002
+_LANES = 4  # requests under way at once
+_CONSENT = Note(
+    "consent",
+    "the notes have vectors of another embedder; this one is paid for, so they are sent to it only when you say so: "
+    "`looseleaf index --force`, or sync.autoReindex. Until then they are found by their words.",
+)
 
 
 class CoreSlot:
@@ -121,8 +127,11 @@ class CoreSlot:
             report = await in_thread(indexer.run, force=force, progress=progress)
             if self._embedder is None:
                 return report
+            writer = self._writer(db)
+            if not force and await in_thread(self._needs_consent, writer):
+                return with_vectors(report, 0, await in_thread(writer.waiting), [_CONSENT])
             left = None if budget_s is None else max(0.0, budget_s - (monotonic() - begun))
-            return with_vectors(report, *await self._writer(db).run(budget_s=left, progress=progress))
+            return with_vectors(report, *await writer.run(budget_s=left, progress=progress))
 
     async def status(self) -> Status:
         """Return what the index holds and how it differs from the files."""
@@ -150,7 +159,13 @@ class CoreSlot:
         live = live_generation(db)
         if live is None or self._embedder is None:
             raise StoreError("vectors are written into a generation that answers, by an embedder")
-        return VectorWriter(db, self._embedder, live[0])
+        lanes = 1 if self.blocking else self._settings.search.remote.non_batch_concurrency or _LANES
+        return VectorWriter(db, self._embedder, live[0], lanes=lanes)
+
+    def _needs_consent(self, writer: VectorWriter) -> bool:
+        """Tell whether notes that have vectors already would be sent to somebody who is paid for it, unasked."""
+        paid = getattr(self._embedder, "paid", False) and not self._settings.search.sync.auto_reindex
+        return bool(paid) and writer.would_pay_again()
 
     def _close(self) -> None:
         if self._searcher is not None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -20,7 +22,8 @@ from .source import PLACE, Reader, told
 if TYPE_CHECKING:
     from looseleaf import Vectors
 
-_READ_AHEAD = 256
+_READ_AHEAD = 1024
+_HARMLESS = "ping"
 _MISSING = (
     "NOT EXISTS(SELECT 1 FROM embedding WHERE space = ?1 AND hash = chunk.hash) "
     "AND NOT EXISTS(SELECT 1 FROM refused WHERE space = ?1 AND hash = chunk.hash)"
@@ -28,26 +31,36 @@ _MISSING = (
 
 
 class VectorWriter:
-    """Embeds the chunks of one generation into one space."""
+    """Embeds the chunks of one generation into one space.
 
-    def __init__(self, db: apsw.Connection, embedder: Embedder, generation: int) -> None:
+    Args:
+        db: Where they are kept.
+        embedder: Who embeds.
+        generation: Of the chunks.
+        lanes: How many requests are under way at once; 1 for an embedder that computes.
+    """
+
+    def __init__(self, db: apsw.Connection, embedder: Embedder, generation: int, *, lanes: int = 1) -> None:
         self._db = db
         self._embedder = embedder
         self._generation = generation
+        self._lanes = lanes
+        self._writing = Lock()  # one connection, several lanes
+        self._works: bool | None = None
 
     async def run(self, *, budget_s: float | None = None, progress: ProgressCallback | None = None) -> tuple[int, int, list[Note]]:
         """Return how many texts were embedded, how many chunks still wait, and what went wrong."""
-        begun = monotonic()
+        ends = None if budget_s is None else monotonic() + budget_s
         embedded = 0
         notes: list[Note] = []
         todo = await in_thread(self._missing)
         try:
             for first in range(0, len(todo), _READ_AHEAD):
                 batch = await in_thread(self._read, todo[first : first + _READ_AHEAD])
-                for part in self._requests(batch):
-                    if budget_s is not None and monotonic() - begun > budget_s:
+                for parts in _batched(self._requests(batch), self._lanes):
+                    if ends is not None and monotonic() > ends:
                         return embedded, await in_thread(self.waiting), notes
-                    embedded += await self._embed(part)
+                    embedded += await self._side_by_side(parts)
                     if progress:
                         progress(Progress("embed", embedded, len(todo)))
         except Exception as error:  # noqa: BLE001 - whatever a provider does, words stay and the next run goes on
@@ -56,11 +69,42 @@ class VectorWriter:
             )
         return embedded, await in_thread(self.waiting), notes
 
+    async def _side_by_side(self, parts: Sequence[list[tuple[bytes, str]]]) -> int:
+        """Embed `parts` at the same time; all come to their end, so that nothing that is paid for is lost, then the first error is raised."""
+        if len(parts) == 1:
+            return await self._embed(parts[0])
+        from anyio import create_task_group
+
+        done: list[int] = []
+        failed: list[Exception] = []
+
+        async def lane(part: list[tuple[bytes, str]]) -> None:
+            try:
+                done.append(await self._embed(part))
+            except Exception as error:  # noqa: BLE001 - raised when the other lanes are through
+                failed.append(error)
+
+        async with create_task_group() as group:
+            for part in parts:
+                group.start_soon(lane, part)
+        if failed:
+            raise failed[0]
+        return sum(done)
+
     def waiting(self) -> int:
         """Return how many chunks have neither a vector nor a refusal."""
         return int(
             self._db.execute(f"SELECT count(*) FROM chunk_{self._generation} AS chunk WHERE {_MISSING}", (self.space(),)).get
         )
+
+    def would_pay_again(self) -> bool:
+        """Tell whether chunks have vectors of another embedder and none of this one: a change of provider, not a first sync."""
+        sql = (
+            f"SELECT EXISTS(SELECT 1 FROM embedding JOIN chunk_{self._generation} AS chunk ON chunk.hash = embedding.hash "
+            "WHERE (embedding.space = ?) = ?)"
+        )
+        space = self.space()
+        return not self._db.execute(sql, (space, 1)).get and bool(self._db.execute(sql, (space, 0)).get)
 
     def space(self) -> int:
         """Return the number of the embedder's space; 0 before its first vector."""
@@ -107,21 +151,32 @@ class VectorWriter:
             yield part
 
     async def _embed(self, part: list[tuple[bytes, str]]) -> int:
-        """Embed `part`; what is refused as too long is halved until the one text stands alone and is remembered."""
+        """Embed `part`. What is refused is halved until the one text stands alone, which is remembered with the reason."""
         try:
             vectors = await self._embedder.embed([text for _, text in part], "document")
-        except TextTooLong as error:
+            if len(vectors) != len(part):
+                raise ProviderError(f"the embedder gave {len(vectors)} vectors for {len(part)} texts")
+        except ProviderError as error:
+            if not isinstance(error, TextTooLong) and not (_may_be_the_text(error) and await self._embeds_others()):
+                raise
             if len(part) == 1:
                 await in_thread(self._refuse, part[0][0], str(error))
                 return 0
             half = len(part) // 2
             return await self._embed(part[:half]) + await self._embed(part[half:])
-        if len(vectors) != len(part):
-            raise ProviderError(f"the embedder gave {len(vectors)} vectors for {len(part)} texts")
         return await in_thread(self._store, part, vectors)
 
+    async def _embeds_others(self) -> bool:
+        """Tell whether a harmless text can be embedded: then a refusal is the fault of the texts. Asked once a run."""
+        if self._works is None:
+            try:
+                self._works = len(await self._embedder.embed([_HARMLESS], "document")) == 1
+            except ProviderError:
+                self._works = False
+        return self._works
+
     def _store(self, part: list[tuple[bytes, str]], vectors: Vectors) -> int:
-        with self._db:
+        with self._writing, self._db:
             space, dimensions = self._space_for(vectors)
             unit, faults = checked(vectors, dimensions)
             for (identity, _), row, fault in zip(part, unit, faults, strict=True):
@@ -134,7 +189,7 @@ class VectorWriter:
         return len(part)
 
     def _refuse(self, identity: bytes, reason: str) -> None:
-        with self._db:
+        with self._writing, self._db:
             space = self.space() or self._new_space(0)
             self._db.execute("INSERT OR REPLACE INTO refused VALUES(?, ?, ?)", (space, identity, reason))
 
@@ -150,3 +205,14 @@ class VectorWriter:
     def _new_space(self, dimensions: int) -> int:
         self._db.execute("INSERT INTO space(fingerprint, dimensions) VALUES(?, ?)", (self._embedder.fingerprint, dimensions))
         return self._db.last_insert_rowid()
+
+
+def _may_be_the_text(error: ProviderError) -> bool:
+    """Tell whether one text may be to blame: a wrong answer, or a refusal that is about neither key, rate nor the server."""
+    return not error.retryable and error.status in (None, 400, 422, 500)
+
+
+def _batched(parts: Iterable[list[tuple[bytes, str]]], count: int) -> Iterator[list[list[tuple[bytes, str]]]]:
+    every = iter(parts)
+    while some := list(islice(every, count)):
+        yield some

@@ -1,0 +1,209 @@
+"""One client for every provider: the only file that imports httpx.
+
+It retries what may succeed later, waits as it is told, follows no redirect to another host, and lets no key into a message.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from time import monotonic, time
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+import httpx
+import stamina
+
+from looseleaf import ProviderError, TextTooLong
+
+_TOO_LONG = re.compile(
+    r"too (?:long|large|many tokens)|(?:context|input|sequence|token) (?:length|limit)|max(?:imum)?[ _](?:context|tokens|input)"
+    r"|invalid 'input\[\d+\]'|exceed\w* .{0,40}tokens|tokens? .{0,40}exceed|max \d+ tokens",
+    re.IGNORECASE,
+)
+_SURE = re.compile(r"\bNaN\b|unsupported value")  # a text that the model cannot take will be no better the next time
+_MAY_RETRY = frozenset({408, 409, 425, 429})
+_SHOWN = 200
+_HOPS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long is waited.
+
+    Attributes:
+        request_s: Seconds for one request, until its answer is read.
+        total_s: Seconds for a request with all its retries.
+    """
+
+    request_s: float
+    total_s: float
+
+
+SEARCHING = Patience(20.0, 8.0)  # somebody is waiting
+INDEXING = Patience(120.0, 60.0)
+
+
+class Client:
+    """Posts JSON to one provider.
+
+    Args:
+        provider: Its name, for messages.
+        base_url: Without a slash at the end.
+        keys: At least one, or none for a server that asks for none; the next is tried when one is rate-limited.
+        headers: The headers of a request, made with a key.
+    """
+
+    def __init__(self, provider: str, base_url: str, keys: Sequence[str], headers: Callable[[str], Mapping[str, str]]) -> None:
+        self.provider = provider
+        self.base_url = base_url.rstrip("/")
+        self._keys = tuple(keys) or ("",)
+        self._headers = headers
+        self._turn = 0  # which key is used
+        self._quiet_until = 0.0  # all requests wait for the end of a rate limit that one of them was told of
+        self._client: httpx.AsyncClient | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def __repr__(self) -> str:
+        return f"Client({self.provider}, {self.base_url})"
+
+    async def post(self, path: str, body: Any, patience: Patience) -> Any:
+        """Return the answer's JSON.
+
+        Raises:
+            TextTooLong: the request is too large.
+            ProviderError: the provider refused, failed, or answered with something that is no JSON.
+        """
+        begun = monotonic()
+
+        def wait(error: Exception) -> bool | float:
+            if not isinstance(error, ProviderError) or not error.retryable:
+                return False
+            told: float | None = getattr(error, "retry_after_s", None)
+            return True if told is None else told if monotonic() - begun + told <= patience.total_s else False
+
+        async for attempt in stamina.retry_context(
+            on=wait, attempts=6, timeout=patience.total_s, wait_initial=0.25, wait_max=8.0, wait_jitter=0.25
+        ):
+            with attempt:
+                await self._until_quiet(begun + patience.total_s)
+                return await self._with_each_key(path, body, patience)
+        raise AssertionError("a retry context ends with an answer or an error")
+
+    async def aclose(self) -> None:
+        """Close the connections; a second call does nothing."""
+        client, self._client = self._client, None
+        if client is not None and self._loop is asyncio.get_running_loop():
+            await client.aclose()
+
+    async def _until_quiet(self, deadline: float) -> None:
+        pause = min(self._quiet_until, deadline) - monotonic()
+        if pause > 0:
+            await asyncio.sleep(pause)
+
+    async def _with_each_key(self, path: str, body: Any, patience: Patience) -> Any:
+        for left in reversed(range(len(self._keys))):
+            try:
+                return await self._send(path, body, patience)
+            except ProviderError as error:
+                if error.status != 429:
+                    raise
+                self._turn = (self._turn + 1) % len(self._keys)
+                if not left:
+                    told = getattr(error, "retry_after_s", None)
+                    if told:
+                        self._quiet_until = max(self._quiet_until, monotonic() + told)
+                    raise
+        raise AssertionError("there is at least one key")
+
+    async def _send(self, path: str, body: Any, patience: Patience) -> Any:
+        url = self.base_url + path
+        headers = dict(self._headers(self._keys[self._turn]))
+        try:
+            async with asyncio.timeout(patience.request_s):
+                for _ in range(_HOPS):
+                    answer = await self._open().post(url, json=body, headers=headers)
+                    if not answer.has_redirect_location:
+                        return self._read(answer)
+                    url = self._target(url, answer.headers["location"])
+        except TimeoutError:
+            raise ProviderError(f"{self.provider} did not answer within {patience.request_s:g} s", retryable=True) from None
+        except httpx.InvalidURL as error:
+            raise ProviderError(f"{self.provider}: the address {self.base_url!r} is not valid: {error}") from None
+        except httpx.HTTPError as error:
+            text = f"{self.provider} at {urlsplit(url).netloc} cannot be reached: {type(error).__name__}: {self._clean(str(error))}"
+            raise ProviderError(text, retryable=True) from None
+        raise ProviderError(f"{self.provider} redirects in a circle")
+
+    def _target(self, url: str, location: str) -> str:
+        """Return where a redirect leads, if that is the same host: a key is for the host that it was given for."""
+        target = urljoin(url, location)
+        if urlsplit(target)[:2] != urlsplit(url)[:2]:
+            host = urlsplit(target).netloc
+            text = f"{self.provider} redirects to another host, {host}, which must not see the key. Set remote.baseUrl to it if it is right."
+            raise ProviderError(text)
+        return target
+
+    def _read(self, answer: httpx.Response) -> Any:
+        status = answer.status_code
+        if status < 400:
+            try:
+                return answer.json()
+            except ValueError:
+                kind = answer.headers.get("content-type", "nothing")
+                raise ProviderError(f"{self.provider} answered with {kind} that is no JSON; is {self.base_url} right?") from None
+        said = self._said(answer)
+        if status in (413, 431) or (status in (400, 422) and _TOO_LONG.search(said)):
+            raise TextTooLong(f"{self.provider} finds the request too long ({status}): {said}", status=status)
+        remedy = {
+            401: " Check the key.",
+            403: " Check the key and what it may do.",
+            404: " Check the model's name and remote.baseUrl.",
+        }.get(status, "")
+        text = f"{self.provider} answered {status}: {said}.{remedy}"
+        again = status in _MAY_RETRY or (status >= 500 and not _SURE.search(said))
+        error = ProviderError(text, retryable=again, status=status)
+        wait = _retry_after(answer.headers)
+        if wait is not None:
+            error.retry_after_s = wait  # type: ignore[attr-defined]  # for the retries of this module alone
+        raise error
+
+    def _said(self, answer: httpx.Response) -> str:
+        """Return what an error's body says, short and without a key."""
+        try:
+            body = answer.json()
+            said = body.get("error", body.get("detail", body.get("message", body))) if isinstance(body, dict) else body
+            text = said.get("message", said) if isinstance(said, dict) else said
+        except ValueError:
+            text = re.sub(r"<[^>]*>", " ", answer.text)
+        return self._clean(" ".join(str(text).split()).rstrip("."))[:_SHOWN]
+
+    def _clean(self, text: str) -> str:
+        for key in filter(None, self._keys):
+            text = text.replace(key, "***")
+        return text
+
+    def _open(self) -> httpx.AsyncClient:
+        loop = asyncio.get_running_loop()
+        if self._client is None or self._loop is not loop:  # connections belong to the loop that they were made in
+            self._client = httpx.AsyncClient(timeout=None, follow_redirects=False)  # noqa: S113 - asyncio.timeout bounds each request
+            self._loop = loop
+        return self._client
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds of a Retry-After header, given as seconds or as a date."""
+    value = headers.get("retry-after")
+    if value is None:
+        return None
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time())
+    except ValueError:
+        return None

@@ -1,0 +1,38 @@
+"""Google's Gemini: one `batchEmbedContents` for every kind of request."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from looseleaf.types import Purpose
+
+from .remote import Row
+
+_TASKS = {"query": "RETRIEVAL_QUERY", "document": "RETRIEVAL_DOCUMENT"}
+
+
+class GeminiDialect:
+    """`POST /models/<model>:batchEmbedContents`; rows in the order of the requests."""
+
+    def path(self, model: str) -> str:
+        """Return the endpoint's path."""
+        return f"/models/{model}:batchEmbedContents"
+
+    def headers(self, key: str) -> dict[str, str]:
+        """Return the key's own header: in an address it would stand in logs."""
+        return {"x-goog-api-key": key}
+
+    def body(self, model: str, texts: Sequence[str], purpose: Purpose, dimensions: int | None) -> Any:
+        """Return a request's body."""
+        size = {"outputDimensionality": dimensions} if dimensions else {}
+        return {
+            "requests": [
+                {"model": f"models/{model}", "content": {"parts": [{"text": text}]}, "taskType": _TASKS[purpose], **size}
+                for text in texts
+            ]
+        }
+
+    def rows(self, answer: Any) -> Sequence[Row]:
+        """Return the rows of an answer."""
+        return [(None, item["values"]) for item in answer["embeddings"]]

@@ -1,0 +1,123 @@
+"""The remote providers by name: where each is, its usual model, its dialect, and what config changes about that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from looseleaf import AgentSettings, ConfigError
+from looseleaf.settings import resolve_secret
+
+from .gemini import GeminiDialect
+from .keys import find_keys, require_keys
+from .models import known_model
+from .ollama import OllamaDialect
+from .openai import OpenAIDialect
+from .remote import Dialect, Options, RemoteEmbedder
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """One provider.
+
+    Attributes:
+        base_url: Where it is.
+        model: What is used unless config says otherwise.
+        dialect: Makes its dialect.
+        needs_key: Whether it cannot be asked without one.
+        prefixes: What may stand before a model's name in config, and is not sent.
+    """
+
+    base_url: str
+    model: str
+    dialect: Callable[[AgentSettings], Dialect]
+    needs_key: bool = True
+    prefixes: tuple[str, ...] = ()
+
+
+def _voyage(settings: AgentSettings) -> Dialect:
+    search = settings.search
+    purposes = {
+        "query": search.query_input_type or search.input_type or "query",
+        "document": search.document_input_type or search.input_type or "document",
+    }
+    return OpenAIDialect(purposes, "output_dimension")  # type: ignore[arg-type]  # the keys are the two purposes
+
+
+def _openai(settings: AgentSettings) -> Dialect:
+    search = settings.search
+    given: dict[Any, str | None] = {
+        "query": search.query_input_type or search.input_type,
+        "document": search.document_input_type or search.input_type,
+    }
+    return OpenAIDialect({purpose: value for purpose, value in given.items() if value})
+
+
+PROVIDERS: Mapping[str, Provider] = {
+    "openai": Provider("https://api.openai.com/v1", "text-embedding-3-small", _openai, prefixes=("openai/",)),
+    "voyage": Provider("https://api.voyageai.com/v1", "voyage-4-large", _voyage, prefixes=("voyage/",)),
+    "mistral": Provider("https://api.mistral.ai/v1", "mistral-embed", _openai, prefixes=("mistral/",)),
+    "gemini": Provider(
+        "https://generativelanguage.googleapis.com/v1beta",
+        "gemini-embedding-001",
+        lambda settings: GeminiDialect(),
+        prefixes=("models/", "gemini/", "google/"),
+    ),
+    "ollama": Provider(
+        "http://127.0.0.1:11434", "nomic-embed-text", lambda settings: OllamaDialect(), needs_key=False, prefixes=("ollama/",)
+    ),
+}
+_GEMINI_2_SIZES = (768, 1536, 3072)
+
+
+def remote_embedder(name: str, settings: AgentSettings, environ: Mapping[str, str], *, fallback: bool = False) -> RemoteEmbedder:
+    """Return the embedder of the provider `name`, as config has it.
+
+    Args:
+        name: One of `PROVIDERS`.
+        settings: Of the agent.
+        environ: Where keys are looked up.
+        fallback: Whether it stands in for another: `remote.*` and `model` are then not meant for it.
+
+    Raises:
+        NotConfigured: there is no key.
+        ConfigError: the options do not fit together.
+    """
+    provider = PROVIDERS[name]
+    search = settings.search
+    requested = not fallback and search.provider == name
+    keys = (require_keys if provider.needs_key else find_keys)(name, settings, environ, requested=requested)
+    configured = settings.models.providers.get("google" if name == "gemini" else name)
+    base_url = (search.remote.base_url if requested else None) or (configured.base_url if configured else None)
+    base_url = _base_url(name, base_url or provider.base_url)
+    model = (search.model if requested else None) or provider.model
+    if name != "openai" or base_url == provider.base_url:  # a router's models are called openai/… themselves
+        for prefix in provider.prefixes:
+            model = model.removeprefix(prefix)
+    headers = {key: str(value) for key, value in (configured.headers.items() if configured else ())}
+    if requested:
+        headers |= search.remote.headers
+    headers = {key: resolve_secret(value, environ, key=f"remote.headers.{key}") for key, value in headers.items()}
+    dimensions = search.output_dimensionality if requested else None
+    _check_dimensions(name, model, dimensions)
+    known = known_model(name, model)
+    if search.remote.non_batch_concurrency == 1 and requested:  # as its users mean it: one text at a time
+        known = replace(known, limits=replace(known.limits, texts=1))
+    return RemoteEmbedder(provider.dialect(settings), Options(name, model, base_url, dimensions, headers, known), keys)
+
+
+def _base_url(name: str, url: str) -> str:
+    url = url.rstrip("/")
+    if name == "gemini":
+        return url.partition("/openai")[0]
+    return url.removesuffix("/v1") if name == "ollama" else url
+
+
+def _check_dimensions(name: str, model: str, dimensions: int | None) -> None:
+    if name == "gemini" and dimensions and "embedding-2" in model and dimensions not in _GEMINI_2_SIZES:
+        from looseleaf.errors import Problem
+
+        sizes = ", ".join(map(str, _GEMINI_2_SIZES))
+        key = "agents.defaults.memorySearch.outputDimensionality"
+        raise ConfigError([Problem(key, "", f"{model} gives vectors of {sizes} numbers, not {dimensions}")])

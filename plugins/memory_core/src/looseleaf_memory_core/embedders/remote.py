@@ -1,0 +1,167 @@
+"""An embedder behind HTTP: packs texts into requests, checks every answer, and knows which provider's dialect it speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import urlsplit
+
+from looseleaf import Limits, ProviderError
+from looseleaf.types import Purpose
+
+from ..chunk import estimate_cost
+from ..text import clean
+from ._http import INDEXING, SEARCHING, Client, Patience
+from .models import Model
+
+if TYPE_CHECKING:
+    from looseleaf import Vectors
+
+#: A row of an answer, and the text that it belongs to if the provider says so.
+Row = tuple[int | None, Sequence[float]]
+
+
+class Dialect(Protocol):
+    """How one provider is asked and answers."""
+
+    def path(self, model: str) -> str:
+        """Return the endpoint's path, below the base URL."""
+
+    def headers(self, key: str) -> dict[str, str]:
+        """Return the headers that carry the key."""
+
+    def body(self, model: str, texts: Sequence[str], purpose: Purpose, dimensions: int | None) -> Any:
+        """Return a request's body."""
+
+    def rows(self, answer: Any) -> Sequence[Row]:
+        """Return the rows of an answer; may raise what reading a dict or list raises."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a remote embedder is made from.
+
+    Attributes:
+        provider: Its name.
+        model: As it is sent.
+        base_url: Where the provider is.
+        dimensions: Asked for; None is the model's own.
+        headers: More headers; they win.
+        known: What is known of the model.
+        searching: How long a search waits for it.
+        indexing: How long a sync waits for it.
+    """
+
+    provider: str
+    model: str
+    base_url: str
+    dimensions: int | None
+    headers: Mapping[str, str]
+    known: Model
+    searching: Patience = SEARCHING
+    indexing: Patience = INDEXING
+
+
+class RemoteEmbedder:
+    """One model of one provider."""
+
+    def __init__(self, dialect: Dialect, options: Options, keys: Sequence[str]) -> None:
+        self.provider = options.provider
+        self.model = options.model
+        self.limits: Limits = options.known.limits
+        self.fingerprint = _fingerprint(options)
+        self._dialect = dialect
+        self._options = options
+        self._client = Client(options.provider, options.base_url, keys, lambda key: {**dialect.headers(key), **options.headers})
+        self._width = options.dimensions or options.known.dimensions
+        self.paid = urlsplit(options.base_url).hostname not in ("127.0.0.1", "localhost", "::1")
+
+    def __repr__(self) -> str:
+        return f"RemoteEmbedder({self.provider}, {self.model}, {self._options.base_url})"
+
+    async def embed(self, texts: Sequence[str], purpose: Purpose) -> Vectors:
+        """Return one unit row a text.
+
+        Raises:
+            TextTooLong: a request is over the model's limit.
+            ProviderError: the provider refused, failed, or gave rows that cannot be used.
+        """
+        import numpy as np
+
+        parts = [await self._ask(part, purpose) for part in self._requests(texts)]
+        return np.concatenate(parts) if parts else np.zeros((0, self._width), np.float32)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    def _requests(self, texts: Sequence[str]) -> Iterator[list[str]]:
+        part: list[str] = []
+        used = 0
+        for text in texts:
+            cost = 1 + estimate_cost(text) // 4
+            if part and (len(part) >= self.limits.texts or used + cost > self.limits.request_tokens):
+                yield part
+                part, used = [], 0
+            part.append(text)
+            used += cost
+        if part:
+            yield part
+
+    async def _ask(self, texts: Sequence[str], purpose: Purpose) -> Vectors:
+        options = self._options
+        prefix = options.known.query if purpose == "query" else options.known.document
+        sent = [prefix + (text if text.strip() else ".") for text in map(clean, texts)]  # no provider takes an empty text
+        body = self._dialect.body(options.model, sent, purpose, options.dimensions)
+        patience = options.searching if purpose == "query" else options.indexing
+        answer = await self._client.post(self._dialect.path(options.model), body, patience)
+        try:
+            rows = self._dialect.rows(answer)
+        except (KeyError, TypeError, AttributeError, IndexError) as error:
+            raise ProviderError(f"{self.provider} gave an answer without vectors ({type(error).__name__}: {error})") from None
+        vectors = usable(rows, len(texts), self.provider)
+        self._width = vectors.shape[1]
+        return vectors
+
+
+def usable(rows: Sequence[Row], count: int, provider: str) -> Vectors:
+    """Return the rows of an answer in the order of the texts, at unit length.
+
+    Raises:
+        ProviderError: one for each way in which they cannot be used; says how many were wanted and given.
+    """
+    import numpy as np
+
+    if len(rows) != count:
+        raise ProviderError(f"{provider} gave {len(rows)} vectors for {count} texts")
+    if any(index is not None for index, _ in rows):
+        indexes = [index for index, _ in rows]
+        if sorted(index if index is not None else -1 for index in indexes) != list(range(count)):
+            raise ProviderError(f"{provider} gave vectors with the indexes {indexes[:8]}, not each of 0 to {count - 1} once")
+        rows = sorted(rows, key=lambda row: row[0] or 0)
+    sizes = {len(row) for _, row in rows}
+    if 0 in sizes:
+        raise ProviderError(f"{provider} gave a vector without numbers")
+    if len(sizes) > 1:
+        raise ProviderError(f"{provider} gave vectors of different sizes: {', '.join(map(str, sorted(sizes)))}")
+    try:
+        matrix = np.array([row for _, row in rows], np.float32)
+    except (TypeError, ValueError):
+        raise ProviderError(f"{provider} gave a vector that does not hold numbers") from None
+    if not np.isfinite(matrix).all():
+        raise ProviderError(f"{provider} gave a vector with NaN or infinity")
+    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+    if not (lengths > 0).all():
+        raise ProviderError(f"{provider} gave a vector of zeros")
+    unit: Vectors = matrix / lengths
+    return unit
+
+
+def _fingerprint(options: Options) -> str:
+    """Return what these vectors can be compared with: everything but the keys."""
+    prefixes = blake2b(f"{options.known.query}\0{options.known.document}".encode(), digest_size=4).hexdigest()
+    extra = blake2b(repr(sorted(options.headers.items())).encode(), digest_size=4).hexdigest() if options.headers else ""
+    parts = (options.provider, options.base_url, options.model, str(options.dimensions or ""), prefixes, extra)
+    return "|".join(parts)
