@@ -91,6 +91,18 @@ def test_a_redirect_leads_to_another_host() -> None:
         assert server.elsewhere.requests == []
 
 
+def test_a_dropped_connection_has_no_answer() -> None:
+    """As of a server that dies."""
+    with EmbeddingServer("drop") as server, pytest.raises((http.client.RemoteDisconnected, ConnectionError)):
+        ask(server)
+
+
+def test_a_plan_decides_by_the_texts() -> None:
+    """Every request may be answered in its own way."""
+    with EmbeddingServer(plan=lambda texts: "413" if len(texts) > 2 else "right") as server:
+        assert ask(server)[0] == 413
+
+
 def test_it_can_come_to_its_senses() -> None:
     """`times` faults, then right answers; every request is on record."""
     with EmbeddingServer("429", times=2) as server:
@@ -103,7 +115,7 @@ def test_unknown_behaviour_is_refused() -> None:
     """The known ones are named."""
     with pytest.raises(ValueError, match="no server behaves as 'slow'; known: right, wrong-order"):
         EmbeddingServer("slow")
-    assert len(BEHAVIOURS) == 18
+    assert len(BEHAVIOURS) == 19
 
 
 @pytest.mark.parametrize("name", WIRES)

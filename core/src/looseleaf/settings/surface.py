@@ -74,8 +74,8 @@ class RemoteBatch(_Strict):
 @dataclass(frozen=True, slots=True)
 class Remote(_Strict):
     base_url: str | None = None
-    api_key: Secret | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
+    api_key: Secret | None = field(default=None, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # they may hold a key, too
     batch: RemoteBatch = field(default_factory=RemoteBatch)
     non_batch_concurrency: Positive | None = None
 
@@ -384,8 +384,8 @@ class Plugins(_Strict):
 @dataclass(frozen=True, slots=True)
 class ModelProvider(_Open):
     base_url: str | None = None
-    api_key: Any = None
-    headers: Mapping[str, Any] = field(default_factory=dict)
+    api_key: Any = field(default=None, repr=False)
+    headers: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socket import SHUT_RDWR
 from threading import Event, Thread
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -38,6 +39,7 @@ BEHAVIOURS: Mapping[str, str] = {
     "html": "answers 200 with a page of HTML, as a captive portal does",
     "cut": "stops in the middle of the answer",
     "hang": "never answers",
+    "drop": "closes the connection without a word",
     "redirect": "sends the request on to another host",
 }
 _STATUS = {"401": 401, "429": 429, "429-bare": 429, "413": 413, "431": 431, "500": 500}
@@ -97,6 +99,7 @@ class EmbeddingServer:
         wire: One of `WIRES`.
         dimensions: Of the vectors.
         times: How many requests are answered so; those after them are answered right. None is all.
+        plan: Says for each request, by its texts, how it is answered, instead of `behaviour`. Called on several threads.
 
     Attributes:
         url: Where it listens, without the endpoint's path.
@@ -105,7 +108,15 @@ class EmbeddingServer:
         hung_up: Set when a client closed its connection while the server was hanging.
     """
 
-    def __init__(self, behaviour: str = "right", *, wire: str = "openai", dimensions: int = 8, times: int | None = None) -> None:
+    def __init__(
+        self,
+        behaviour: str = "right",
+        *,
+        wire: str = "openai",
+        dimensions: int = 8,
+        times: int | None = None,
+        plan: Callable[[list[str]], str] | None = None,
+    ) -> None:
         if behaviour not in BEHAVIOURS:
             raise ValueError(f"no server behaves as {behaviour!r}; known: {', '.join(BEHAVIOURS)}")
         self.behaviour = behaviour
@@ -115,6 +126,7 @@ class EmbeddingServer:
         self.bodies: list[Any] = []
         self.hung_up = Event()
         self._left = times
+        self._plan = plan
         self._stopped = Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
@@ -134,8 +146,10 @@ class EmbeddingServer:
         if self.elsewhere:
             self.elsewhere.__exit__(kind, error, trace)
 
-    def turn(self) -> str:
+    def turn(self, texts: list[str]) -> str:
         """Return how the request that has just come is answered."""
+        if self._plan is not None:
+            return self._plan(texts)
         if self._left is None:
             return self.behaviour
         self._left -= 1
@@ -188,8 +202,11 @@ def _handler(server: EmbeddingServer) -> type[BaseHTTPRequestHandler]:
             server.bodies.append(json.loads(body))
             texts = server.wire.texts(server.bodies[-1])
             server.requests.append(Request(self.path, {name.lower(): value for name, value in self.headers.items()}, texts))
-            turn = server.turn()
-            if turn == "hang":
+            turn = server.turn(texts)
+            if turn == "drop":
+                self.close_connection = True
+                self.connection.shutdown(SHUT_RDWR)
+            elif turn == "hang":
                 self.close_connection = True
                 server.wait_for_hang_up(self)
             elif turn == "redirect" and server.elsewhere:

@@ -74,7 +74,7 @@ def _limits(made: Made, make: Factory) -> None:
 
 
 _MALFORMED = ("short", "duplicate-index", "nan", "zero", "empty", "wrong-size", "html")
-_RETRYABLE = {"401": False, "413": False, "429": True, "500": True, "cut": True, "hang": True}
+_RETRYABLE = {"401": False, "413": False, "429": True, "500": True, "cut": True, "drop": True, "hang": True}
 
 
 def _refused(made: Made, make: Factory) -> None:
