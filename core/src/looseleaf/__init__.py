@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         Outlined,
         Paid,
         Postprocessor,
+        Probing,
         Prompt,
         Quick,
         Ranker,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from .reading import read_page
     from .results import FoundHit, SearchResult, Step, Trace
     from .settings import AgentSettings, Settings, load_settings
-    from .types import FileStatus, Hit, Limits, Note, Page, Progress, Query, Retrieval, Status, SyncReport, Vectors
+    from .types import FileStatus, Hit, Limits, Note, Page, Probe, Progress, Query, Retrieval, Status, SyncReport, Vectors
     from .workspace import Layout
 
 _HOMES = {
@@ -46,11 +47,11 @@ _HOMES = {
     "errors": "ConfigError LooseleafError NotConfigured PluginError ProviderError ReadRefused StageError StoreError TextTooLong",
     "hookspecs": "hookimpl",
     "notebook": "Notebook open_notebook",
-    "protocols": "Blocking Calibrated Clock Embedder Loading MemorySlot Named Outlined Paid Postprocessor Prompt Quick Ranker Scripted",
+    "protocols": "Blocking Calibrated Clock Embedder Loading MemorySlot Named Outlined Paid Postprocessor Probing Prompt Quick Ranker Scripted",
     "settings": "AgentSettings Settings load_settings",
     "reading": "read_page",
     "results": "FoundHit SearchResult Step Trace",
-    "types": "FileStatus Hit Limits Note Page Progress Query Retrieval Status SyncReport Vectors",
+    "types": "FileStatus Hit Limits Note Page Probe Progress Query Retrieval Status SyncReport Vectors",
     "workspace": "Layout",
 }
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
@@ -79,6 +80,8 @@ __all__ = [
     "Paid",
     "PluginError",
     "Postprocessor",
+    "Probe",
+    "Probing",
     "Progress",
     "Prompt",
     "ProviderError",

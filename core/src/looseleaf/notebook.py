@@ -19,7 +19,7 @@ from .results import SearchResult, Step, Trace
 from .session import is_private
 from .settings import AgentSettings
 from .settings.surface import QuerySettings
-from .types import Hit, Note, Page, ProgressCallback, Query, Status, SyncReport
+from .types import Hit, Note, Page, Probe, ProgressCallback, Query, Status, SyncReport
 
 if TYPE_CHECKING:
     from typing import Self
@@ -152,6 +152,11 @@ class Notebook:
             return Status("none", notes=self.notes or (OFF,))
         status = await self.slot.status()
         return replace(status, notes=(*self.notes, *status.notes))
+
+    async def probe(self) -> Probe | None:
+        """Return how the embedder answers one request; None without one."""
+        probe = getattr(self.slot, "probe", None)
+        return await probe() if probe else None
 
     async def aclose(self) -> None:
         """Close the slot; a second call does nothing."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
-from .types import Hit, Limits, Page, ProgressCallback, Purpose, Query, Retrieval, Status, SyncReport
+from .types import Hit, Limits, Page, Probe, ProgressCallback, Purpose, Query, Retrieval, Status, SyncReport
 
 if TYPE_CHECKING:
     from .types import Vectors
@@ -135,6 +135,15 @@ class Loading(Protocol):
 
     async def load(self, hits: Sequence[Hit]) -> list[Hit]:
         """Return `hits` with text and lines as they stand in the files now, in order, without those that are gone."""
+        ...
+
+
+@runtime_checkable
+class Probing(Protocol):
+    """A slot that can try its embedder."""
+
+    async def probe(self) -> Probe | None:
+        """Return how one request went; None without an embedder. A failure is told in the answer, never raised."""
         ...
 
 

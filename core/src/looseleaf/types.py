@@ -122,6 +122,44 @@ class Retrieval:
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """What an embedder takes.
+
+    Attributes:
+        texts: Texts a request.
+        tokens: Estimated tokens a text.
+        request_tokens: Estimated tokens a request.
+        requests_a_minute: Requests a minute; 0 is no limit.
+    """
+
+    texts: int = 64
+    tokens: int = 8192
+    request_tokens: int = 100_000
+    requests_a_minute: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """How the embedder answered one request.
+
+    Attributes:
+        provider: Its name.
+        model: Its model.
+        milliseconds: What the answer took.
+        dimensions: Of its vectors; 0 if there was no answer.
+        limits: Those in force.
+        error: What went wrong and what to do, or an empty string.
+    """
+
+    provider: str
+    model: str
+    milliseconds: float
+    dimensions: int
+    limits: Limits
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """Part of one memory file.
 
@@ -216,20 +254,3 @@ class Status:
     details: Mapping[str, object] = field(default_factory=dict)
     ledger: tuple[FileStatus, ...] = ()
     notes: tuple[Note, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What an embedder takes.
-
-    Attributes:
-        texts: Texts a request.
-        tokens: Estimated tokens a text.
-        request_tokens: Estimated tokens a request.
-        requests_a_minute: Requests a minute; 0 is no limit.
-    """
-
-    texts: int = 64
-    tokens: int = 8192
-    request_tokens: int = 100_000
-    requests_a_minute: int = 0

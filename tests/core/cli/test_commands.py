@@ -303,3 +303,27 @@ def test_interrupting_loses_nothing_finished(write, workspace: Path) -> None:
     assert process.returncode == 130, err
     assert "interrupted" in err
     assert "Traceback" not in err
+
+
+def test_status_deep_asks_the_provider_once(looseleaf, write) -> None:
+    """Time, size and limits of what answers; the reason and the remedy, and exit 1, of what does not."""
+    from looseleaf.testing import EmbeddingServer
+
+    write("MEMORY.md", "one")
+    prefix = "LOOSELEAF_AGENTS__DEFAULTS__MEMORYSEARCH__"
+    for behaviour, code in (("right", 0), ("401", 1)):
+        with EmbeddingServer(behaviour) as server:
+            environ = {f"{prefix}PROVIDER": "openai", f"{prefix}REMOTE__BASEURL": f"{server.url}/v1", "OPENAI_API_KEY": "sk-mine"}
+            done = looseleaf("status", "--deep", "--json", **environ)
+        (row,) = value(done)
+        assert done.returncode == code
+        assert len(server.requests) == 1
+        probe = row["probe"]
+        assert probe["ok"] == (code == 0)
+        assert "sk-mine" not in done.stdout + done.stderr
+        if code:
+            assert "openai answered 401: 401 from a fake. Check the key." in probe["error"]
+        else:
+            assert probe["dimensions"] == 8
+            assert probe["limits"]["requestTokens"] == 300_000
+    assert "probe" not in value(looseleaf("status", "--json"))[0]

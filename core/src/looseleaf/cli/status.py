@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
+
 import click
 
-from ..types import Status
+from ..settings.surface import key_of
+from ..types import Probe, Status
 from ._common import common_options, load, run_with
 from ._output import is_terminal, print_json, print_notes, print_table
 
 
 @click.command("status", help=__doc__)
 @click.option("--files", is_flag=True, help="List every file under the roots, with its state and the reason.")
+@click.option("--deep", is_flag=True, help="Ask the embedding provider once: time, size, limits, or what is wrong.")
 @common_options
-def command(files: bool, agent: str | None, workspace: str | None, config: str | None, as_json: bool) -> int:
-    """Compare the index with the files; nothing is changed."""
+def command(files: bool, deep: bool, agent: str | None, workspace: str | None, config: str | None, as_json: bool) -> int:
+    """Compare the index with the files; nothing is changed. With --deep it exits with 1 if the provider fails."""
     from ..notebook import Notebook, open_notebook
     from ..tools import notes_json
 
@@ -22,18 +26,31 @@ def command(files: bool, agent: str | None, workspace: str | None, config: str |
     if agent is None and workspace is None:  # every agent, as one list
         agents = [settings.for_agent(entry.id) for entry in settings.agents.list] or [chosen]
     rows = []
+    failed = False
     for one in agents:
 
-        async def ask(notebook: Notebook) -> Status:
-            return await notebook.status()
+        async def ask(notebook: Notebook) -> tuple[Status, Probe | None]:
+            return await notebook.status(), await notebook.probe() if deep else None
 
-        status = run_with(open_notebook(one), ask)
+        status, probe = run_with(open_notebook(one), ask)
+        if probe:
+            failed = failed or bool(probe.error)
+            status = replace(status, details={**status.details, "probe": _probed(probe)})
         rows.append(_row(one.agent, status, notes_json(status.notes), files))
         if not as_json:
             _print(one.agent, status, files)
     if as_json:
         print_json(rows)
-    return 0
+    return int(failed)
+
+
+def _probed(probe: Probe) -> dict[str, object]:
+    """Return what a probe showed as plain data."""
+    row: dict[str, object] = {"ok": not probe.error, "milliseconds": round(probe.milliseconds, 1)}
+    if probe.error:
+        return {**row, "error": probe.error}
+    limits = {key_of(name): value for name, value in asdict(probe.limits).items()}
+    return {**row, "dimensions": probe.dimensions, "limits": limits}
 
 
 def _row(agent: str, status: Status, notes: list[dict[str, str]], files: bool) -> dict[str, object]:

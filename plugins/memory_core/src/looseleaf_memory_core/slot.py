@@ -20,6 +20,7 @@ from looseleaf import (
     Layout,
     Note,
     Page,
+    Probe,
     ProviderError,
     Query,
     Retrieval,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 _QUERY_VECTORS = 256
 _FIRST_WORDS_S = 2.0
 _QUICK_S = 0.002
+_PROBE = "ping"
 _LANES = 4  # requests under way at once
 _CONSENT = Note(
     "consent",
@@ -96,6 +98,21 @@ class CoreSlot:
     async def load(self, hits: Sequence[Hit]) -> list[Hit]:
         """Return `hits` with their text as it stands in the files now."""
         return await in_thread(self._load, hits)
+
+    async def probe(self) -> Probe | None:
+        """Return how the embedder answers one question."""
+        embedder = self._embedder
+        if embedder is None:
+            return None
+        begun = monotonic()
+        dimensions, error = 0, ""
+        try:
+            dimensions = int((await embedder.embed([_PROBE], "query")).shape[1])
+        except Exception as failure:  # noqa: BLE001 - whatever a provider does is the answer
+            error = told(failure)
+        taken = 1000 * (monotonic() - begun)
+        names = getattr(embedder, "provider", type(embedder).__name__), getattr(embedder, "model", "")
+        return Probe(*names, taken, dimensions, embedder.limits, error)
 
     async def outline(self) -> list[tuple[str, int, int]]:
         """Return path, first and last line of every chunk."""
