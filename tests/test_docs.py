@@ -134,6 +134,20 @@ def test_every_law_is_listed_as_it_is() -> None:
     assert rows == [(law.name, law.says, f"`{given.get(law.claim, law.claim)}`" if law.claim else "") for law in laws]
 
 
+def test_every_provider_is_listed_as_it_is() -> None:
+    """docs/providers.md names model, address and variables."""
+    from looseleaf_memory_core.embedders.keys import VARIABLES
+    from looseleaf_memory_core.embedders.providers import PROVIDERS
+
+    text = (ROOT / "docs" / "providers.md").read_text("utf-8")
+    rows = {row[0]: row[1:] for row in re.findall(r"^\| `([\w-]+)` \| `(.*?)` \| (.*?) \| (.*?) \|$", text, re.MULTILINE)}
+    assert set(rows) == {*PROVIDERS, "bundled", "bundled-e5"}
+    for name, provider in PROVIDERS.items():
+        model, address, keys = rows[name]
+        assert (model, address) == (provider.model, f"`{provider.base_url}`")
+        assert re.findall(r"`(\w+)`", keys) == list(VARIABLES[name])
+
+
 @pytest.mark.parametrize("name", ["write-a-provider", "write-a-ranker"])
 def test_a_tutorial_leads_to_green_laws(tmp_path: Path, name: str) -> None:
     """Its files, as printed, pass their own tests."""
