@@ -172,7 +172,10 @@ class OverHttp:
             head = {**self.headers(), "Host": address.netloc, "Content-Length": str(len(body)), "Connection": "close"}
             lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
             writer.write(f"POST {address.path or '/v1/embeddings'} HTTP/1.1\r\n{lines}\r\n".encode() + body)
-            status = int((await reader.readline()).split()[1])
+            first = await reader.readline()
+            if not first:
+                raise EOFError("the connection was closed")
+            status = int(first.split()[1])
             answer = {}
             while (line := await reader.readline()).strip():
                 name, _, value = line.decode().partition(":")

@@ -19,7 +19,7 @@ from looseleaf_memory_core.embedders.providers import PROVIDERS, remote_embedder
 from looseleaf_memory_core.embedders.remote import Options, RemoteEmbedder, usable
 
 WIRES = {"gemini": "gemini", "ollama": "ollama"}
-QUICK = Patience(0.5, 0.6)
+QUICK = Patience(0.4, 0.25)
 
 
 def over(name: str) -> Callable[[str, str], RemoteEmbedder]:

@@ -148,7 +148,9 @@ class CoreSlot:
             if not force and await in_thread(self._needs_consent, writer):
                 return with_vectors(report, 0, await in_thread(writer.waiting), [_CONSENT])
             left = None if budget_s is None else max(0.0, budget_s - (monotonic() - begun))
-            return with_vectors(report, *await writer.run(budget_s=left, progress=progress))
+            embedded = await writer.run(budget_s=left, progress=progress)
+            await in_thread(self._prune, db, writer)
+            return with_vectors(report, *embedded)
 
     async def status(self) -> Status:
         """Return what the index holds and how it differs from the files."""
@@ -178,6 +180,14 @@ class CoreSlot:
             raise StoreError("vectors are written into a generation that answers, by an embedder")
         lanes = 1 if self.blocking else self._settings.search.remote.non_batch_concurrency or _LANES
         return VectorWriter(db, self._embedder, live[0], lanes=lanes)
+
+    def _prune(self, db: apsw.Connection, writer: VectorWriter) -> None:
+        from .index.cache import prune
+        from .store.schema import live_generation
+
+        live = live_generation(db)
+        if live:
+            prune(db, live[0], writer.space(), self._settings.search)
 
     def _needs_consent(self, writer: VectorWriter) -> bool:
         """Tell whether notes that have vectors already would be sent to somebody who is paid for it, unasked."""
