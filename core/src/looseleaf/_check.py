@@ -222,6 +222,8 @@ def options(about: Subject) -> Iterator[Finding]:
         settings = _settings({entry.name: {"config": {_UNKNOWN: True}}})
         try:
             _call(hook, about.arguments(entry, entry.name, settings))
+        except NotConfigured as error:
+            yield Finding("options", entry.name, "ok", f"not configured here, so options cannot be tried: {error}")
         except (ConfigError, PluginError) as error:
             if f"plugins.entries.{entry.name}.config.{_UNKNOWN}" in str(error):
                 yield Finding("options", entry.name, "ok", "an unknown option is refused with its path")

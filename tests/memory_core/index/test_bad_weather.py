@@ -146,3 +146,20 @@ def test_no_key_is_kept_or_shown(
     assert "sk-secret-of-the-test" not in said
     for file in (tmp_path / "state").rglob("*"):
         assert not file.is_file() or b"sk-secret-of-the-test" not in file.read_bytes(), file
+
+
+def test_a_silent_provider_does_not_hold_up_a_search(agent: Callable[..., Any], write: Callable[[str, str], Path]) -> None:
+    """A sync with a budget leaves a provider that never answers, says so, and words answer."""
+    write("memory/a.md", "one note")
+    with EmbeddingServer("hang") as server:
+        notebook = open_notebook(settings_of(agent, server), environ={}, strict=True)
+
+        async def index() -> Any:
+            try:
+                return await notebook.sync(budget_s=0.1)
+            finally:
+                await notebook.aclose()
+
+        report = run(index(), inline=False)
+    assert report.pending == 1
+    assert "openai did not answer in the time that there was. What is embedded so far is kept" in report.notes[0].text

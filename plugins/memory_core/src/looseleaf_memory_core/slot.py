@@ -33,6 +33,7 @@ from looseleaf import (
 from looseleaf.types import ProgressCallback
 
 from .index.source import told
+from .rest import Rest
 from .search import Searcher
 from .store.database import connect
 
@@ -68,6 +69,7 @@ class CoreSlot:
         self._query_vectors: OrderedDict[str, Vectors] = OrderedDict()
         self._is_new = True  # until something is known to be indexed
         self._pace_s = 1.0  # of recent searches; the first ones go to a thread
+        self._rest = Rest()
         self.blocking = embedder is None or bool(getattr(embedder, "blocking", False))
 
     async def retrieve(self, query: Query) -> Retrieval:
@@ -81,8 +83,11 @@ class CoreSlot:
                 await self._first_words()
         if embedder is not None and await in_thread(self._has_vectors):
             try:
+                self._rest.check()
                 vector = await self._query_vector(embedder, query.text)
+                self._rest.over()
             except Exception as error:  # noqa: BLE001 - whatever a provider does, words answer
+                self._rest.begin(error)
                 notes.append(Note("provider-failed", f"searched by words only: {told(error)}"))
         found = await in_thread(self._search, query, vector)
         if vector is None:
@@ -179,7 +184,7 @@ class CoreSlot:
         if live is None or self._embedder is None:
             raise StoreError("vectors are written into a generation that answers, by an embedder")
         lanes = 1 if self.blocking else self._settings.search.remote.non_batch_concurrency or _LANES
-        return VectorWriter(db, self._embedder, live[0], lanes=lanes)
+        return VectorWriter(db, self._embedder, live[0], lanes=lanes, waits=not self.blocking)
 
     def _prune(self, db: apsw.Connection, writer: VectorWriter) -> None:
         from .index.cache import prune

@@ -6,6 +6,7 @@ It retries what may succeed later, waits as it is told, follows no redirect to a
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,14 +38,17 @@ class Patience:
     Attributes:
         request_s: Seconds for one request, until its answer is read.
         total_s: Seconds for a request with all its retries.
+        attempts: How often it is tried.
     """
 
     request_s: float
     total_s: float
+    attempts: int = 8
 
 
-SEARCHING = Patience(20.0, 8.0)  # somebody is waiting
+SEARCHING = Patience(20.0, 8.0, 3)  # somebody is waiting
 INDEXING = Patience(120.0, 60.0)
+logging.getLogger("stamina").addHandler(logging.NullHandler())  # retries are told by those who give up, not on stderr
 
 
 class Client:
@@ -86,7 +90,7 @@ class Client:
             return True if told is None else told if monotonic() - begun + told <= patience.total_s else False
 
         async for attempt in stamina.retry_context(
-            on=wait, attempts=6, timeout=patience.total_s, wait_initial=0.25, wait_max=8.0, wait_jitter=0.25
+            on=wait, attempts=patience.attempts, timeout=patience.total_s, wait_initial=0.25, wait_max=8.0, wait_jitter=0.25
         ):
             with attempt:
                 await self._until_quiet(begun + patience.total_s)

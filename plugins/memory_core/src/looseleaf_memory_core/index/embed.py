@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _READ_AHEAD = 1024
 _HARMLESS = "ping"
+_GRACE_S = 1.0
 _MISSING = (
     "NOT EXISTS(SELECT 1 FROM embedding WHERE space = ?1 AND hash = chunk.hash) "
     "AND NOT EXISTS(SELECT 1 FROM refused WHERE space = ?1 AND hash = chunk.hash)"
@@ -38,13 +39,15 @@ class VectorWriter:
         embedder: Who embeds.
         generation: Of the chunks.
         lanes: How many requests are under way at once; 1 for an embedder that computes.
+        waits: Whether the embedder waits for somebody, so that it can be told to stop.
     """
 
-    def __init__(self, db: apsw.Connection, embedder: Embedder, generation: int, *, lanes: int = 1) -> None:
+    def __init__(self, db: apsw.Connection, embedder: Embedder, generation: int, *, lanes: int = 1, waits: bool = False) -> None:
         self._db = db
         self._embedder = embedder
         self._generation = generation
         self._lanes = lanes
+        self._waits = waits
         self._writing = Lock()  # one connection, several lanes
         self._works: bool | None = None
 
@@ -60,14 +63,28 @@ class VectorWriter:
                 for parts in _batched(self._requests(batch), self._lanes):
                     if ends is not None and monotonic() > ends:
                         return embedded, await in_thread(self.waiting), notes
-                    embedded += await self._side_by_side(parts)
+                    embedded += await self._in_time(parts, ends)
                     if progress:
                         progress(Progress("embed", embedded, len(todo)))
         except Exception as error:  # noqa: BLE001 - whatever a provider does, words stay and the next run goes on
             notes.append(
-                Note("provider-failed", f"{told(error)}. What is embedded so far is kept; the rest is found by its words.")
+                Note(
+                    "provider-failed",
+                    f"{told(error).rstrip('.')}. What is embedded so far is kept; the rest is found by its words.",
+                )
             )
         return embedded, await in_thread(self.waiting), notes
+
+    async def _in_time(self, parts: Sequence[list[tuple[bytes, str]]], ends: float | None) -> int:
+        """Embed `parts`; a provider that is silent when time is up, and a little after, is not waited for."""
+        if ends is None or not self._waits:
+            return await self._side_by_side(parts)
+        from anyio import move_on_after
+
+        with move_on_after(ends - monotonic() + _GRACE_S):
+            return await self._side_by_side(parts)
+        provider = getattr(self._embedder, "provider", "the embedder")
+        raise ProviderError(f"{provider} did not answer in the time that there was", retryable=True)
 
     async def _side_by_side(self, parts: Sequence[list[tuple[bytes, str]]]) -> int:
         """Embed `parts` at the same time; all come to their end, so that nothing that is paid for is lost, then the first error is raised."""
