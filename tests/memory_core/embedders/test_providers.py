@@ -250,17 +250,6 @@ def test_models_are_known_by_their_plain_name() -> None:
     assert all(model.limits.request_tokens >= model.limits.tokens for models in MODELS.values() for model in models.values())
 
 
-def test_requests_are_packed_by_tokens_and_by_number() -> None:
-    """PV-01: neither 2,048 texts nor 300,000 tokens are passed."""
-    options = Options(
-        "openai", "text-embedding-3-small", "http://127.0.0.1:9", None, {}, known_model("openai", "text-embedding-3-small")
-    )
-    embedder = RemoteEmbedder(PROVIDERS["openai"].dialect(_Settings()), options, ["k"])
-    parts = list(embedder._requests(["x" * 2800] * 540 + ["y"] * 5000))
-    assert sum(map(len, parts)) == 5540
-    assert all(len(part) <= 2048 and sum(1 + len(text) // 4 for text in part) <= 300_000 for part in parts)
-
-
 @pytest.mark.parametrize("behaviour", ["413", "431"])
 def test_too_large_a_request_is_a_text_too_long(behaviour: str) -> None:
     """PV-09: the index halves it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol
@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from looseleaf import Limits, ProviderError
 from looseleaf.types import Purpose
 
-from ..chunk import estimate_cost
+from ..packing import packed
 from ..text import clean
 from ._http import INDEXING, SEARCHING, Client, Patience
 from .models import Model
@@ -90,25 +90,12 @@ class RemoteEmbedder:
         """
         import numpy as np
 
-        parts = [await self._ask(part, purpose) for part in self._requests(texts)]
+        parts = [await self._ask(part, purpose) for part in packed(texts, self.limits, str)]
         return np.concatenate(parts) if parts else np.zeros((0, self._width), np.float32)
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.aclose()
-
-    def _requests(self, texts: Sequence[str]) -> Iterator[list[str]]:
-        part: list[str] = []
-        used = 0
-        for text in texts:
-            cost = 1 + estimate_cost(text) // 4
-            if part and (len(part) >= self.limits.texts or used + cost > self.limits.request_tokens):
-                yield part
-                part, used = [], 0
-            part.append(text)
-            used += cost
-        if part:
-            yield part
 
     async def _ask(self, texts: Sequence[str], purpose: Purpose) -> Vectors:
         options = self._options

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from operator import itemgetter
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ import apsw
 from looseleaf import Embedder, Note, Progress, ProviderError, TextTooLong, in_thread
 from looseleaf.types import ProgressCallback
 
-from ..chunk import estimate_cost
+from ..packing import packed
 from ..store.schema import known_space
 from ..store.vectors import checked
 from ..text import clean
@@ -60,7 +61,7 @@ class VectorWriter:
         try:
             for first in range(0, len(todo), _READ_AHEAD):
                 batch = await in_thread(self._read, todo[first : first + _READ_AHEAD])
-                for parts in _batched(self._requests(batch), self._lanes):
+                for parts in _batched(packed(batch, self._embedder.limits, itemgetter(1)), self._lanes):
                     if ends is not None and monotonic() > ends:
                         return embedded, await in_thread(self.waiting), notes
                     embedded += await self._in_time(parts, ends)
@@ -152,20 +153,6 @@ class VectorWriter:
             ]
         finally:
             reader.close()
-
-    def _requests(self, batch: Sequence[tuple[bytes, str]]) -> Iterable[list[tuple[bytes, str]]]:
-        limits = self._embedder.limits
-        part: list[tuple[bytes, str]] = []
-        used = 0
-        for item in batch:
-            cost = 1 + estimate_cost(item[1]) // 4
-            if part and (len(part) >= limits.texts or used + cost > limits.request_tokens):
-                yield part
-                part, used = [], 0
-            part.append(item)
-            used += cost
-        if part:
-            yield part
 
     async def _embed(self, part: list[tuple[bytes, str]]) -> int:
         """Embed `part`. What is refused is halved until the one text stands alone, which is remembered with the reason."""
