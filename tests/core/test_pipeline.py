@@ -108,6 +108,13 @@ def test_a_stage_that_hangs_is_left_behind(gate: Event) -> None:
         Pipeline(flat, (("hang", hang),), strict=True).run({"a": hits}, query)
 
 
+def test_a_ranker_and_a_stage_may_have_one_name() -> None:
+    """Names are unique within a kind only: each is watched for itself."""
+    hits = [Hit("1", "a.md", 1, 1, "one", 0.9), Hit("2", "a.md", 2, 2, "two", 0.8)]
+    pipeline = Pipeline(flat, (("same", lambda hits, query: hits[:1]),), name="same", strict=True)
+    assert [hit.id for hit in pipeline.run({"a": hits}, ANY).hits] == ["1"]
+
+
 def test_a_broken_ranker_leaves_evidence() -> None:
     """Search goes on without the ranker, best evidence first."""
     hits = [Hit("1", "a.md", 1, 1, "", 9.0, {"matched": 0.4}), Hit("2", "a.md", 2, 2, "", 1.0, {"matched": 0.9})]

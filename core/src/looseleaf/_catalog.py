@@ -54,6 +54,11 @@ class Catalog:
         return [entry for claims in self._by_kind[kind].values() for entry in claims]
 
 
+def folded(distribution: str) -> str:
+    """Return a distribution's name as names are compared: `Foo_Bar` and `foo-bar` are one."""
+    return distribution.replace("_", "-").lower()
+
+
 def scan(path: Sequence[str] | None = None) -> Catalog:
     """Return what is installed on `path`, `sys.path` if None."""
     return Catalog(_read(path))
@@ -92,10 +97,10 @@ def _read(path: Sequence[str] | None) -> Iterable[Entry]:
             points = distribution.entry_points
         except Exception:  # noqa: BLE001, S112 - one damaged dist-info must not hide the others
             continue
-        folded = str(name).replace("_", "-").lower()
-        if not name or folded in seen:  # the first on the path is the one that imports
+        known_as = folded(str(name))
+        if not name or known_as in seen:  # the first on the path is the one that imports
             continue
-        seen.add(folded)
+        seen.add(known_as)
         for point in points:
             group, _, kind = point.group.partition(".")
             if group == "looseleaf" and kind in KINDS:

@@ -8,12 +8,11 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from importlib import import_module
 from typing import Any, NamedTuple
 
 from . import hookspecs
-from ._catalog import Catalog, Entry
-from ._plugins import Plugins
+from ._catalog import KINDS, Catalog, Entry, folded
+from ._plugins import Plugins, imported
 from .errors import ConfigError, NotConfigured, PluginError
 from .settings import AgentSettings, load_settings
 
@@ -58,11 +57,7 @@ class Subject(NamedTuple):
         Raises:
             Exception: whatever importing the plugin raises.
         """
-        module, _, attribute = entry.value.partition(":")
-        plugin: Any = import_module(module.strip())
-        for part in attribute.split(".") if attribute else ():
-            plugin = getattr(plugin, part.strip())
-        for name, item in inspect.getmembers(plugin, callable):
+        for name, item in inspect.getmembers(imported(entry), callable):
             marks = getattr(item, f"{hookspecs.PROJECT}_impl", None)
             if marks and (marks.get("specname") or name) == f"looseleaf_{entry.kind}":
                 found: Callable[..., Any] = item
@@ -91,9 +86,8 @@ def subject(distribution: str, catalog: Catalog) -> Subject:
     Raises:
         PluginError: it is not installed, or offers nothing.
     """
-    wanted = distribution.replace("_", "-").lower()
-    every = [entry for kind in ("memory", "embedder", "ranker", "postprocessor", "extension") for entry in catalog.entries(kind)]
-    entries = [entry for entry in every if entry.distribution.replace("_", "-").lower() == wanted]
+    every = [entry for kind in KINDS for entry in catalog.entries(kind)]
+    entries = [entry for entry in every if folded(entry.distribution) == folded(distribution)]
     if not entries:
         names = ", ".join(sorted({entry.distribution for entry in every})) or "none"
         text = f"no installed distribution called {distribution!r} offers a plugin. Those that do: {names}."
@@ -176,10 +170,7 @@ def hooks(about: Subject) -> Iterator[Finding]:
 
 def foreign(about: Subject) -> Iterator[Finding]:
     """A name that is not its own gets None."""
-    for entry in about.entries:
-        hook = _usable(about, entry)
-        if hook is None:
-            continue
+    for entry, hook in _usable(about):
         try:
             made = _call(hook, about.arguments(entry, _FOREIGN, about.settings))
         except Exception as error:  # noqa: BLE001 - whatever it raises is the finding
@@ -194,9 +185,7 @@ def foreign(about: Subject) -> Iterator[Finding]:
 def makes(about: Subject) -> Iterator[Finding]:
     """Its own name gives what the hook promises, or NotConfigured where something it needs is missing."""
     plugins = Plugins(about.catalog, about.settings)
-    for entry in about.entries:
-        if _usable(about, entry) is None:
-            continue
+    for entry, _ in _usable(about):
         try:
             if entry.kind == "memory":
                 made: object = plugins.memory(entry.name, None)
@@ -215,10 +204,7 @@ def makes(about: Subject) -> Iterator[Finding]:
 
 def options(about: Subject) -> Iterator[Finding]:
     """An option that it does not know is refused with its dotted path."""
-    for entry in about.entries:
-        hook = _usable(about, entry)
-        if hook is None:
-            continue
+    for entry, hook in _usable(about):
         settings = _settings({entry.name: {"config": {_UNKNOWN: True}}})
         try:
             _call(hook, about.arguments(entry, entry.name, settings))
@@ -248,13 +234,17 @@ CHECKS: Mapping[str, Callable[[Subject], Iterator[Finding]]] = {
 }
 
 
-def _usable(about: Subject, entry: Entry) -> Callable[..., Any] | None:
-    if entry.kind == "extension":
-        return None
-    try:
-        return about.hook(entry)
-    except Exception:  # noqa: BLE001 - `hooks` and `imports` tell
-        return None
+def _usable(about: Subject) -> Iterator[tuple[Entry, Callable[..., Any]]]:
+    """Yield each plugin that can be asked, with its hook; what is wrong with the others is told by `imports` and `hooks`."""
+    for entry in about.entries:
+        if entry.kind == "extension":
+            continue
+        try:
+            hook = about.hook(entry)
+        except Exception:  # noqa: BLE001, S112 - as above
+            continue
+        if hook is not None:
+            yield entry, hook
 
 
 def _call(hook: Callable[..., Any], arguments: Mapping[str, Any]) -> object:

@@ -11,7 +11,7 @@ from typing import Any
 import pluggy
 
 from . import hookspecs
-from ._catalog import Catalog, Entry
+from ._catalog import KINDS, Catalog, Entry
 from .errors import NotConfigured, PluginError
 from .protocols import Clock, Embedder, MemorySlot, Postprocessor, Ranker
 from .settings import AgentSettings
@@ -93,7 +93,7 @@ class Plugins:
     def states(self, selected: Mapping[str, set[str]]) -> list[PluginState]:
         """Return every installed plugin and why it is used or not; `selected` gives the names in use by kind."""
         states: list[PluginState] = []
-        for kind in ("memory", "embedder", "ranker", "postprocessor", "extension"):
+        for kind in KINDS:
             for name in self.catalog.names(kind):
                 claims = self.catalog.claims(kind, name)
                 state, reason = self._state(kind, name, selected.get(kind, set()))
@@ -179,11 +179,8 @@ class Plugins:
             return self._loaded[entry.value]
         if entry.kind != "extension":
             self._wrappers()
-        module, _, attribute = entry.value.partition(":")
         try:
-            plugin: object = import_module(module.strip())
-            for part in attribute.split(".") if attribute else ():
-                plugin = getattr(plugin, part.strip())
+            plugin = imported(entry)
         except Exception as error:
             text = f"{entry.origin} cannot be imported: {type(error).__name__}: {error}"
             raise PluginError(text, kind=entry.kind, name=entry.name, origin=entry.origin) from error
@@ -199,6 +196,19 @@ class Plugins:
             raise PluginError(text, kind=entry.kind, name=entry.name, origin=entry.origin) from error
         self._loaded[entry.value] = plugin
         return plugin
+
+
+def imported(entry: Entry) -> object:
+    """Return the module, or the attribute of it, that an entry point names.
+
+    Raises:
+        Exception: whatever importing it raises.
+    """
+    module, _, attribute = entry.value.partition(":")
+    plugin: object = import_module(module.strip())
+    for part in attribute.split(".") if attribute else ():
+        plugin = getattr(plugin, part.strip())
+    return plugin
 
 
 def first_embedder(

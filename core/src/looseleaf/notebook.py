@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 
 from ._catalog import Catalog, cached_scan
 from ._plugins import Plugins, first_embedder
@@ -23,6 +23,9 @@ from .types import Hit, Note, Page, Probe, ProgressCallback, Query, Status, Sync
 
 if TYPE_CHECKING:
     from typing import Self
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 #: The order of `provider: auto`; the first that is installed and configured is taken. ollama never by itself.
 AUTO = ("local", "openai", "gemini", "voyage", "mistral", "bundled")
@@ -88,16 +91,10 @@ class Notebook:
         )
         found = await self.slot.retrieve(query)
         pipeline = self.pipeline
-        if pipeline.prompt:
-            ranked = pipeline.rank(found.lists, query, explain=explain)
-        else:
-            ranked = await in_thread(pipeline.rank, found.lists, query, explain=explain)
+        ranked = await _beside(pipeline.prompt, pipeline.rank, found.lists, query, explain=explain)
         if hasattr(self.slot, "load"):
             await self._load(cast("Loading", self.slot), ranked, query.limit)
-        if pipeline.prompt:
-            pipeline.finish(ranked, query)
-        else:
-            await in_thread(pipeline.finish, ranked, query)
+        await _beside(pipeline.prompt, pipeline.finish, ranked, query)
         chars = self.settings.memory.qmd.limits.max_snippet_chars
         shown = tuple(present(hit, found.terms, chars=chars) for hit in clamp(ranked.hits))
         notes = [*self.notes, *found.notes, *ranked.notes]
@@ -219,6 +216,11 @@ def stage_names(settings: AgentSettings) -> tuple[str, ...]:
         return query.stages
     flags = (("temporal-decay", query.hybrid.temporal_decay.enabled), ("mmr", query.hybrid.mmr.enabled))
     return tuple(name for name, enabled in flags if enabled)
+
+
+async def _beside(prompt: bool, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Return what `function` returns; where it is not prompt, it runs beside the event loop."""
+    return function(*args, **kwargs) if prompt else await in_thread(function, *args, **kwargs)
 
 
 def _withheld(hit: Hit) -> Trace:

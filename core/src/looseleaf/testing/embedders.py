@@ -16,13 +16,10 @@ from ..protocols import Embedder
 from ..types import Limits, Purpose
 from ._law import Factory, Law, chosen
 from .strategies import texts
-from .wire import Over, wire_laws
+from .wire import NEAR, WITHIN_S, Over, wire_laws
 
 if TYPE_CHECKING:
     from ..types import Vectors
-
-_WITHIN_S = 5.0
-_NEAR = 1e-3
 
 
 class _Lent:
@@ -33,7 +30,7 @@ class _Lent:
         self.runner = runner
         self.embedder: Embedder = make()
 
-    def embed(self, given: Sequence[str], purpose: Purpose = "document", *, within_s: float = _WITHIN_S) -> Vectors:
+    def embed(self, given: Sequence[str], purpose: Purpose = "document", *, within_s: float = WITHIN_S) -> Vectors:
         """Return the rows; raise what the embedder raises."""
         return self.runner.run(asyncio.wait_for(self.embedder.embed(given, purpose), within_s))
 
@@ -76,14 +73,14 @@ def _permuted(lent: _Lent, given: list[str], seed: int) -> None:
 
     order = Random(seed).sample(range(len(given)), len(given))
     rows, shuffled = lent.embed(given), lent.embed([given[place] for place in order])
-    np.testing.assert_allclose(shuffled, rows[order], atol=_NEAR)
+    np.testing.assert_allclose(shuffled, rows[order], atol=NEAR)
 
 
 def _split(lent: _Lent, given: list[str]) -> None:
     import numpy as np
 
     alone = [lent.embed([text])[0] for text in given]
-    np.testing.assert_allclose(lent.embed(given), np.stack(alone), atol=_NEAR)
+    np.testing.assert_allclose(lent.embed(given), np.stack(alone), atol=NEAR)
 
 
 def _odd(lent: _Lent, text: str) -> None:
@@ -109,7 +106,7 @@ def _long(lent: _Lent) -> None:
 def _unit(lent: _Lent, given: list[str]) -> None:
     import numpy as np
 
-    np.testing.assert_allclose(np.linalg.norm(lent.embed([*given, "something"]), axis=1), 1, atol=_NEAR)
+    np.testing.assert_allclose(np.linalg.norm(lent.embed([*given, "something"]), axis=1), 1, atol=NEAR)
 
 
 def _queries(lent: _Lent) -> None:
@@ -117,8 +114,8 @@ def _queries(lent: _Lent) -> None:
 
     row, again, other = (lent.embed([text], "query") for text in ("which router", "which router", "a cake with plums"))
     assert row.shape == (1, lent.embed(["something"]).shape[1])
-    np.testing.assert_allclose(row, again, atol=_NEAR)
-    assert np.abs(row - other).max() > _NEAR, "two questions that differ have the same vector"
+    np.testing.assert_allclose(row, again, atol=NEAR)
+    assert np.abs(row - other).max() > NEAR, "two questions that differ have the same vector"
 
 
 def _identity(make: Factory) -> None:
@@ -137,7 +134,7 @@ def _closes(make: Factory) -> None:
         await embedder.aclose()
         await embedder.aclose()
 
-    asyncio.run(asyncio.wait_for(twice(), _WITHIN_S))
+    asyncio.run(asyncio.wait_for(twice(), WITHIN_S))
 
 
 def _distinct(others: Sequence[Callable[[], Embedder]], make: Factory) -> None:

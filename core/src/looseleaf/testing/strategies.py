@@ -12,6 +12,7 @@ from random import Random
 
 from hypothesis import strategies as st
 
+from ..pipeline import total_order
 from ..types import Hit, Query
 
 SOURCES = ("keyword", "vector")
@@ -90,7 +91,7 @@ def hits(*, text: st.SearchStrategy[str] | None = None, most: int = 8) -> st.Sea
             place._replace(id=str(number), text=text, score=score, day=day)
             for number, (place, text, score, day) in enumerate(drawn)
         ]
-        return sorted(found, key=lambda hit: (-hit.score, hit.path, hit.start, hit.id))
+        return sorted(found, key=total_order)
 
     return st.lists(
         st.tuples(st.sampled_from(_PLACES), texts() if text is None else text, scores(), st.none() | dates()), max_size=most

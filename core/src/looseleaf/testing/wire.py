@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 #: Makes the embedder for a server's address and a key. Its timeout should be about half a second.
 Over: TypeAlias = Callable[[str, str], Embedder]
 KEY = "sk-looseleaf-law-6f1d"
-_WITHIN_S = 5.0
-_NEAR = 1e-3
+WITHIN_S = 5.0
+NEAR = 1e-3
 
 
 class Made(NamedTuple):
@@ -39,7 +39,7 @@ def _ask(made: Made, server: EmbeddingServer, given: Sequence[str] = ("one route
     async def ask() -> Vectors:
         embedder = made.over(server.url, KEY)
         try:
-            return await asyncio.wait_for(embedder.embed(list(given), "document"), _WITHIN_S)
+            return await asyncio.wait_for(embedder.embed(list(given), "document"), WITHIN_S)
         finally:
             await embedder.aclose()
 
@@ -54,8 +54,8 @@ def _right(made: Made, make: Factory) -> None:
         assert rows.shape == (3, server.dimensions)
         given = np.array([row for _, row in server.rows(server.requests[0].texts, "right")])
         cosines = (rows[: len(given)] * given).sum(axis=1) / np.linalg.norm(rows[: len(given)], axis=1)
-        np.testing.assert_allclose(cosines, 1, atol=_NEAR, err_msg="the rows are not those that the server gave")
-        np.testing.assert_allclose(_ask(made, other), rows, atol=_NEAR, err_msg="rows are taken as they come, not by their index")
+        np.testing.assert_allclose(cosines, 1, atol=NEAR, err_msg="the rows are not those that the server gave")
+        np.testing.assert_allclose(_ask(made, other), rows, atol=NEAR, err_msg="rows are taken as they come, not by their index")
 
 
 def _nothing_sent(made: Made, make: Factory) -> None:
@@ -87,7 +87,7 @@ def _refused(made: Made, make: Factory) -> None:
                 wanted = _RETRYABLE.get(behaviour)
                 assert wanted in (None, error.retryable), f"a server that {behaviour!r}: retryable should be {wanted}"
             except TimeoutError as error:
-                raise AssertionError(f"a server that {behaviour!r}: no answer within {_WITHIN_S:g} s") from error
+                raise AssertionError(f"a server that {behaviour!r}: no answer within {WITHIN_S:g} s") from error
             except Exception as error:
                 raise AssertionError(f"a server that {behaviour!r}: {type(error).__name__} is no ProviderError") from error
             else:
@@ -153,7 +153,7 @@ def _cancelled(made: Made, make: Factory) -> None:
             await embedder.aclose()
             assert closed, "the request went on after it was cancelled"
 
-        asyncio.run(asyncio.wait_for(ask(), _WITHIN_S))
+        asyncio.run(asyncio.wait_for(ask(), WITHIN_S))
 
 
 _OVER_HTTP = (

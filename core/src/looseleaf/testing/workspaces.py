@@ -36,7 +36,6 @@ class Workspace:
 
     Attributes:
         texts: What each note holds now.
-        settled: Whether the slot has been synced since the last change.
     """
 
     def __init__(self, make: MakeSlot, folder: Path, runner: asyncio.Runner) -> None:
@@ -44,7 +43,6 @@ class Workspace:
         self.state = folder / "state"
         self.root.mkdir(parents=True)
         self.texts: dict[str, str] = {}
-        self.settled = False
         self._make = make
         self._runner = runner
         self._version = 0
@@ -79,7 +77,6 @@ class Workspace:
         """Delete a note."""
         if self.texts.pop(path, None) is not None:
             (self.root / path).unlink()
-            self.settled = False
 
     def rename(self, path: str, body: str) -> None:
         """Give a note another name."""
@@ -92,12 +89,10 @@ class Workspace:
         """Change a note's time and nothing else."""
         if path in self.texts:
             os.utime(self.root / path, ns=(0, 1_000_000_000 + self._version))
-            self.settled = False
 
     def sync(self, path: str = "", body: str = "") -> SyncReport:
         """Bring the slot up to date."""
         report: SyncReport = self.run(self.slot.sync())
-        self.settled = True
         return report
 
     def reopen(self, path: str = "", body: str = "") -> None:
@@ -110,7 +105,6 @@ class Workspace:
         self.close()
         shutil.rmtree(self.state, ignore_errors=True)
         self.slot = self._make(self.root, self.state)
-        self.settled = False
 
     def close(self) -> None:
         """Close the slot, twice."""
@@ -139,7 +133,6 @@ class Workspace:
         file = self.root / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data)
-        self.settled = False
 
 
 @contextmanager

@@ -49,9 +49,7 @@ class Searcher:
         self._keywords: Keywords | None = None
         self._sql_hits = self._sql_text = ""
         self._places: dict[str, list[Any]] = {}  # where the text of recent candidates stands
-        self._nearest: MemoryNearest | None = None
-        self._near: SqlNearest | MemoryNearest | None = None  # what answered last
-        self._asked = False  # whether vectors were asked for since the index last changed
+        self._near: SqlNearest | MemoryNearest | None = None  # what answers by meaning, once it was asked
         self.extension = Extension("", "store.vector.enabled is false")
         if settings.store.vector.enabled and fingerprint:
             self.extension = load_extension(self._db, settings.store.vector.extension_path)
@@ -119,11 +117,10 @@ class Searcher:
         """Return the cosines of the nearest chunks, and of those in `worded`."""
         if vector.shape[0] != self._dimensions:
             return {}
-        if self._nearest is None and self.extension.version and not self._asked:
-            self._asked = True  # SQL answers a process that asks once; a second question pays for NumPy's copy
+        if self._near is None and self.extension.version:  # SQL answers a process that asks once
             self._near = SqlNearest(self._db, self._generation, self._space)
-        else:
-            self._near = self._nearest = self._nearest or MemoryNearest(self._db, self._generation, self._space, self._dimensions)
+        elif not isinstance(self._near, MemoryNearest):  # a second question pays for NumPy's copy
+            self._near = MemoryNearest(self._db, self._generation, self._space, self._dimensions)
         meant = dict(self._near.nearest(vector, limit))
         return {**meant, **self._cosines(vector, [chunk for chunk in worded if chunk not in meant])}
 
@@ -145,8 +142,7 @@ class Searcher:
         if version == self._version:
             return
         self._version = version
-        self._nearest = self._near = None
-        self._asked = False
+        self._near = None
         self._places.clear()
         live = schema.live_generation(self._db)
         if live is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from time import monotonic
@@ -90,9 +89,7 @@ class CoreSlot:
                 self._rest.begin(error)
                 notes.append(Note("provider-failed", f"searched by words only: {told(error)}"))
         found = await in_thread(self._search, query, vector)
-        if vector is None:
-            return replace(found, notes=(*notes, *found.notes)) if notes else found
-        provider, model = getattr(embedder, "provider", ""), getattr(embedder, "model", "")
+        provider, model = ("", "") if vector is None else (getattr(embedder, "provider", ""), getattr(embedder, "model", ""))
         return Retrieval(found.lists, (*notes, *found.notes), found.mode, provider, model, found.terms, found.withheld)
 
     def is_quick(self, text: str) -> bool:
@@ -154,7 +151,7 @@ class CoreSlot:
                 return with_vectors(report, 0, await in_thread(writer.waiting), [_CONSENT])
             left = None if budget_s is None else max(0.0, budget_s - (monotonic() - begun))
             embedded = await writer.run(budget_s=left, progress=progress)
-            await in_thread(self._prune, db, writer)
+            await in_thread(writer.prune, self._settings.search)
             return with_vectors(report, *embedded)
 
     async def status(self) -> Status:
@@ -185,14 +182,6 @@ class CoreSlot:
             raise StoreError("vectors are written into a generation that answers, by an embedder")
         lanes = 1 if self.blocking else self._settings.search.remote.non_batch_concurrency or _LANES
         return VectorWriter(db, self._embedder, live[0], lanes=lanes, waits=not self.blocking)
-
-    def _prune(self, db: apsw.Connection, writer: VectorWriter) -> None:
-        from .index.cache import prune
-        from .store.schema import live_generation
-
-        live = live_generation(db)
-        if live:
-            prune(db, live[0], writer.space(), self._settings.search)
 
     def _needs_consent(self, writer: VectorWriter) -> bool:
         """Tell whether notes that have vectors already would be sent to somebody who is paid for it, unasked."""

@@ -51,6 +51,14 @@ INDEXING = Patience(120.0, 60.0)
 logging.getLogger("stamina").addHandler(logging.NullHandler())  # retries are told by those who give up, not on stderr
 
 
+class _RefusedError(ProviderError):
+    """An answer that is an error, with the seconds after which it may be tried again, if it says so."""
+
+    def __init__(self, text: str, *, retryable: bool, status: int, retry_after_s: float | None) -> None:
+        super().__init__(text, retryable=retryable, status=status)
+        self.retry_after_s = retry_after_s
+
+
 class Client:
     """Posts JSON to one provider.
 
@@ -86,7 +94,7 @@ class Client:
         def wait(error: Exception) -> bool | float:
             if not isinstance(error, ProviderError) or not error.retryable:
                 return False
-            told: float | None = getattr(error, "retry_after_s", None)
+            told = error.retry_after_s if isinstance(error, _RefusedError) else None
             return True if told is None else told if monotonic() - begun + told <= patience.total_s else False
 
         async for attempt in stamina.retry_context(
@@ -112,14 +120,13 @@ class Client:
         for left in reversed(range(len(self._keys))):
             try:
                 return await self._send(path, body, patience)
-            except ProviderError as error:
+            except _RefusedError as error:
                 if error.status != 429:
                     raise
                 self._turn = (self._turn + 1) % len(self._keys)
                 if not left:
-                    told = getattr(error, "retry_after_s", None)
-                    if told:
-                        self._quiet_until = max(self._quiet_until, monotonic() + told)
+                    if error.retry_after_s:
+                        self._quiet_until = max(self._quiet_until, monotonic() + error.retry_after_s)
                     raise
         raise AssertionError("there is at least one key")
 
@@ -169,11 +176,7 @@ class Client:
         }.get(status, "")
         text = f"{self.provider} answered {status}: {said}.{remedy}"
         again = status in _MAY_RETRY or (status >= 500 and not _SURE.search(said))
-        error = ProviderError(text, retryable=again, status=status)
-        wait = _retry_after(answer.headers)
-        if wait is not None:
-            error.retry_after_s = wait  # type: ignore[attr-defined]  # for the retries of this module alone
-        raise error
+        raise _RefusedError(text, retryable=again, status=status, retry_after_s=_retry_after(answer.headers))
 
     def _said(self, answer: httpx.Response) -> str:
         """Return what an error's body says, short and without a key."""

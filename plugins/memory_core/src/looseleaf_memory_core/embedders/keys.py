@@ -10,6 +10,7 @@ from typing import Any
 
 from looseleaf import AgentSettings, NotConfigured
 from looseleaf.settings import resolve_secret
+from looseleaf.settings.surface import ModelProvider
 
 #: By provider, in order of preference.
 VARIABLES: Mapping[str, tuple[str, ...]] = {
@@ -43,13 +44,18 @@ def find_keys(provider: str, settings: AgentSettings, environ: Mapping[str, str]
     for name in VARIABLES.get(provider, ()):
         if value := environ.get(name, "").strip():
             return _split(value)
-    section = _SECTION.get(provider, provider)
-    configured = settings.models.providers.get(section) or settings.models.providers.get(provider)
+    configured = models_section(provider, settings)
     given = configured.api_key if configured else None
     if isinstance(given, str) and given.strip():
-        where = f"models.providers.{section}.apiKey"
+        where = f"models.providers.{_SECTION.get(provider, provider)}.apiKey"
         return _split(environ.get(given) or resolve_secret(given, environ, key=where))  # it may name a variable, as in OpenClaw
     return ()
+
+
+def models_section(provider: str, settings: AgentSettings) -> ModelProvider | None:
+    """Return `models.providers.<id>` of a provider; Gemini's is called `google`, and `gemini` is understood."""
+    sections = settings.models.providers
+    return sections.get(_SECTION.get(provider, provider)) or sections.get(provider)
 
 
 def require_keys(provider: str, settings: AgentSettings, environ: Mapping[str, str], *, requested: bool) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from looseleaf import AgentSettings, ConfigError
 from looseleaf.settings import resolve_secret
 
 from .gemini import GeminiDialect
-from .keys import find_keys, require_keys
+from .keys import find_keys, models_section, require_keys
 from .models import known_model
 from .ollama import OllamaDialect
 from .openai import OpenAIDialect
@@ -88,7 +88,7 @@ def remote_embedder(name: str, settings: AgentSettings, environ: Mapping[str, st
     search = settings.search
     requested = not fallback and search.provider == name
     keys = (require_keys if provider.needs_key else find_keys)(name, settings, environ, requested=requested)
-    configured = settings.models.providers.get("google" if name == "gemini" else name)
+    configured = models_section(name, settings)
     base_url = (search.remote.base_url if requested else None) or (configured.base_url if configured else None)
     base_url = _base_url(name, base_url or provider.base_url)
     model = (search.model if requested else None) or provider.model

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 import apsw
 
 from looseleaf import Embedder, Note, Progress, ProviderError, TextTooLong, in_thread
+from looseleaf.settings import MemorySearch
 from looseleaf.types import ProgressCallback
 
 from ..packing import packed
 from ..store.schema import known_space
 from ..store.vectors import checked
 from ..text import clean
+from .cache import prune
 from .source import PLACE, Reader, told
 
 if TYPE_CHECKING:
@@ -123,6 +125,10 @@ class VectorWriter:
         )
         space = self.space()
         return not self._db.execute(sql, (space, 1)).get and bool(self._db.execute(sql, (space, 0)).get)
+
+    def prune(self, search: MemorySearch) -> int:
+        """Bring the cache within its limits, and return how many vectors were removed."""
+        return prune(self._db, self._generation, self.space(), search)
 
     def space(self) -> int:
         """Return the number of the embedder's space; 0 before its first vector."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from looseleaf import Hit
-from looseleaf.pipeline import total_order
+from looseleaf.pipeline import clamped, total_order
 
 # The keyword side counts in full once it explains a quarter of the query; see docs/quality.md.
 _GATE = 4.0
@@ -68,8 +68,3 @@ def first_things_first(hits: Sequence[Hit], scores: Sequence[float]) -> list[flo
 def in_order(hits: Sequence[Hit], scores: Sequence[float]) -> list[Hit]:
     """Return `hits` with `scores`, moved into [0, 1], best first."""
     return sorted((hit.scored(clamped(score)) for hit, score in zip(hits, scores, strict=True)), key=total_order)
-
-
-def clamped(score: float) -> float:
-    """Return `score` in [0, 1]; several times quicker than min and max."""
-    return 0.0 if score < 0 else 1.0 if score > 1 else score
