@@ -169,6 +169,12 @@ def test_evidence_grows_with_either_witness(matched: float, similarity: float, m
     assert of(matched=0.0) == of(similarity=0.0) == 0
 
 
+@given(st.dictionaries(st.sampled_from(["matched", "similarity", "dated", "exact"]), st.floats()), st.floats())
+def test_evidence_is_a_share_whatever_a_slot_gives(signals: dict[str, float], score: float) -> None:
+    """Negative, huge or no number at all: a slot that breaks its contract cannot break the search."""
+    assert 0 <= evidence(Hit("1", "a", 1, 1, "", score, signals)) <= 1
+
+
 def test_the_trace_says_what_every_stage_did() -> None:
     """Each candidate has a step for each stage it met, with its score or why it was dropped."""
     hits = [Hit(str(place), "a.md", place, place, "", 1 - place / 10) for place in range(1, 5)]

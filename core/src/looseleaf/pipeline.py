@@ -61,19 +61,25 @@ def evidence(hit: Hit) -> float:
     witnesses, `1 - (1 - matched)(1 - similarity)`: at least the better of both, and two weak ones support each other. It is 1
     for an exact phrase or identifier. Words that have no second witness (no embedder, or no vector yet) count `sqrt(matched)`:
     a question of eight words of which two are in the answer is a good hit. A note of the day that was asked for is half a
-    witness more. A slot without these signals is taken at its score.
+    witness more. A slot without these signals is taken at its score. What a slot gives out of range counts as the nearest
+    that is in it, and what is no number as nothing.
     """
     signals = hit.signals
     if signals.get("exact"):
         return 1.0
     matched, similarity, dated = signals.get("matched"), signals.get("similarity"), signals.get("dated", 0.0)
     if similarity is not None:
-        doubt = (1 - (matched or 0.0)) * (1 - similarity)
+        doubt = (1 - _share(matched or 0.0)) * (1 - _share(similarity))
     elif matched is None:
-        return hit.score
+        return _share(hit.score)
     else:
-        doubt = 1 - float(matched**0.5)
-    return 1 - doubt * (1 - 0.5 * dated) if dated else 1 - doubt
+        doubt = 1 - float(_share(matched) ** 0.5)
+    return 1 - doubt * (1 - 0.5 * _share(dated)) if dated else 1 - doubt
+
+
+def _share(value: float) -> float:
+    """Return `value` in [0, 1], and 0 for NaN."""
+    return clamped(value) if value == value else 0.0
 
 
 @dataclass(frozen=True)
