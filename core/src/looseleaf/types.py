@@ -123,19 +123,25 @@ class Retrieval:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What an embedder takes.
+    """What an embedder takes. Tokens are estimated; 0 is no limit where that is the default.
 
     Attributes:
         texts: Texts a request.
-        tokens: Estimated tokens a text.
-        request_tokens: Estimated tokens a request.
-        requests_a_minute: Requests a minute; 0 is no limit.
+        tokens: Tokens a text; the index embeds a longer one in pieces.
+        request_tokens: Tokens a request.
+        request_bytes: Bytes of text a request.
+        requests_per_minute: Requests a minute.
+        tokens_per_minute: Tokens a minute.
+        texts_per_minute: Texts a minute, for those who count a request of a hundred as a hundred.
     """
 
     texts: int = 64
     tokens: int = 8192
     request_tokens: int = 100_000
-    requests_a_minute: int = 0
+    request_bytes: int = 0
+    requests_per_minute: int = 0
+    tokens_per_minute: int = 0
+    texts_per_minute: int = 0
 
 
 @dataclass(frozen=True, slots=True)

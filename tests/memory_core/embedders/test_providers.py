@@ -28,7 +28,7 @@ def over(name: str) -> Callable[[str, str], RemoteEmbedder]:
 
     def make(url: str, key: str) -> RemoteEmbedder:
         base = url if name in WIRES else f"{url}/v1"
-        return RemoteEmbedder(dialect, Options(name, "model", base, None, {}, Model(8), QUICK, QUICK), [key])
+        return RemoteEmbedder(dialect, Options(name, "model", base, None, {}, Model(8), False, QUICK, QUICK), [key])
 
     return make
 
@@ -247,7 +247,37 @@ def test_models_are_known_by_their_plain_name() -> None:
     """A tag or a path before it changes nothing; an unknown model gets careful limits."""
     assert known_model("ollama", "library/nomic-embed-text:latest").query == "search_query: "
     assert known_model("openai", "somebody/else").limits.texts == 32
+    assert known_model("voyage", "voyage-4-lite").limits.request_tokens == 1_000_000
     assert all(model.limits.request_tokens >= model.limits.tokens for models in MODELS.values() for model in models.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "query"),
+    [
+        ("text-embedding-nomic-embed-text-v1.5", "search_query: "),
+        ("intfloat/multilingual-e5-large", "query: "),
+        ("google/embeddinggemma-300m", "task: search result | query: "),
+        ("Snowflake/snowflake-arctic-embed-l-v2.0", "query: "),
+        ("BAAI/bge-m3", ""),
+        ("text-embedding-3-small", ""),
+    ],
+)
+def test_open_models_keep_their_prefixes_whoever_serves_them(name: str, query: str) -> None:
+    """PV-17: LM Studio, vLLM and others speak as OpenAI does, the model does not."""
+    assert known_model("openai", name).query == query
+
+
+def test_config_knows_better(asked: Callable[..., EmbeddingServer], agent: Callable[..., Any]) -> None:
+    """Limits and prefixes of config replace those of the table, one by one; another prefix is another space."""
+    search = {"remote": {"limits": {"texts": 1, "requestsPerMinute": 500}}, "queryPrefix": "Q: ", "documentPrefix": ""}
+    assert [request.texts for request in asked("openai", search).requests] == [["one"], ["two"]]
+    assert asked("openai", search, purpose="query", texts=("one",)).requests[0].texts == ["Q: one"]
+    plain, changed = (
+        remote_embedder("openai", agent({"provider": "openai", **more}), {"OPENAI_API_KEY": "k"}) for more in ({}, search)
+    )
+    assert (changed.limits.texts, changed.limits.requests_per_minute) == (1, 500)
+    assert changed.limits.request_tokens == plain.limits.request_tokens
+    assert changed.fingerprint != plain.fingerprint
 
 
 @pytest.mark.parametrize("behaviour", ["413", "431"])

@@ -92,8 +92,87 @@ def test_requests_stay_within_their_tokens(embedded, write) -> None:
     assert len(embedder.requests) == 3
 
 
-def test_a_text_that_is_too_long_costs_only_itself(embedded, write) -> None:
-    """PV-02, CH-05, CH-06: the batch is halved until the one text stands alone; it is remembered and not sent again."""
+def most_tokens(most: int) -> Callable[[list[str], np.ndarray], np.ndarray]:
+    """Refuse a request with a text over `most` characters."""
+
+    def refuse(texts: list[str], rows: np.ndarray) -> np.ndarray:
+        if any(len(text) > most for text in texts):
+            raise TextTooLong(f"Invalid 'input': the model takes {most}")
+        return rows
+
+    return refuse
+
+
+def test_a_text_that_is_too_long_is_embedded_in_pieces(embedded, write) -> None:
+    """PV-02: the batch is halved until it stands alone, then it is cut; all of it can be found by meaning."""
+    long = " ".join(f"word{number}" for number in range(60))
+    for number in range(4):
+        write(f"memory/{number}.md", long if number == 2 else f"fine {number}")
+    embedder = Recorder()
+    embedder.spoil = most_tokens(200)
+    notebook = embedded(embedder)
+    report = sync(notebook)
+    assert (report.embedded, report.pending) == (4, 0)
+    taken = [request for request in embedder.requests if max(map(len, request)) <= 200]
+    pieces = [text for request in taken for text in request if len(text) > 20]
+    assert " ".join(" ".join(pieces).split()) == long
+    assert not any(entry.reason for entry in run(notebook.status(), inline=True).ledger)
+    sent = len(embedder.requests)
+    write("memory/9.md", "fine 9")
+    sync(notebook)
+    assert embedder.requests[sent:] == [["fine 9"]]
+
+
+def test_a_text_over_the_declared_limit_is_never_sent_whole(embedded, write) -> None:
+    """CH-06: chunks are cut by our estimate, models of 256 tokens take them in pieces."""
+    write("memory/a.md", " ".join(f"word{number}" for number in range(200)))
+    embedder = Recorder(tokens=64)
+    assert sync(embedded(embedder)).pending == 0
+    assert max(map(len, embedder.texts)) <= 4 * 64
+    assert max(map(len, embedder.requests)) <= 4
+
+
+def test_a_provider_that_refuses_every_text_is_a_failure(embedded, write) -> None:
+    """PV-24: a proxy that answers 413 to everything leaves no text marked as bad."""
+    for number in range(8):
+        write(f"memory/{number}.md", f"note {number} " + "word " * 60)
+    embedder = Recorder()
+    embedder.spoil = most_tokens(0)
+    report = sync(embedded(embedder))
+    assert report.pending == 8
+    assert any(note.code == "provider-failed" for note in report.notes)
+    assert len(embedder.requests) < 8
+
+
+def test_too_large_a_request_teaches_its_limit(embedded, write) -> None:
+    """PV-09: five are refused, three and two are taken in order; from then on no more are sent, in a new process either."""
+    for number in range(20):
+        write(f"memory/{number}.md", f"note number {number:02}")
+
+    def refuse(texts: list[str], rows: np.ndarray) -> np.ndarray:
+        if len(texts) > 3:
+            raise TextTooLong("431", status=431)
+        return rows
+
+    embedder = Recorder(texts=5)
+    embedder.spoil = refuse
+    notebook = embedded(embedder)
+    assert sync(notebook).pending == 0
+    assert list(map(len, embedder.requests)).count(5) == 1
+    write("memory/more.md", "\n\n".join(f"# Part {number}\n\n" + "text " * 200 for number in range(7)))
+    embedder = Recorder(texts=5)
+    embedder.spoil = refuse
+    notebook = replace(notebook, slot=CoreSlot(notebook.settings, embedder))
+    assert sync(notebook).pending == 0
+    assert max(map(len, embedder.requests)) <= 3
+    assert run(notebook.slot.probe(), inline=True).limits.texts == 3
+    write("memory/more.md", "\n\n".join(f"# Piece {number}\n\n" + "text " * 200 for number in range(7)))
+    sync(notebook, force=True)
+    assert max(map(len, embedder.requests)) == 5, "a rebuild tries again what the embedder says of itself"
+
+
+def test_a_text_that_is_always_too_long_costs_only_itself(embedded, write) -> None:
+    """PV-02, CH-05: what is refused even in pieces is remembered and not sent again."""
     for number in range(4):
         write(f"memory/{number}.md", "too long" if number == 2 else f"fine {number}")
 

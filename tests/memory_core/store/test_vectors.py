@@ -20,7 +20,7 @@ def store(matrix: np.ndarray, *, spaces: int = 1) -> tuple[apsw.Connection, int]
     schema.ensure(db, writable=True)
     generation = schema.create_generation(db, "test")
     for space in range(1, spaces + 1):
-        db.execute("INSERT INTO space VALUES(?, ?, ?)", (space, f"space {space}", matrix.shape[1]))
+        db.execute("INSERT INTO space(id, fingerprint, dimensions) VALUES(?, ?, ?)", (space, f"space {space}", matrix.shape[1]))
         for place, row in enumerate(matrix, 1):
             identity = place.to_bytes(16, "big")
             vector = row if space == spaces else -row

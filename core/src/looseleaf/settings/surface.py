@@ -72,12 +72,26 @@ class RemoteBatch(_Strict):
 
 
 @dataclass(frozen=True, slots=True)
+class RemoteLimits(_Strict):
+    """What is known better than our table: each replaces what stands there for the model. 0 is no limit."""
+
+    texts: Positive | None = None
+    tokens: Positive | None = None
+    request_tokens: Positive | None = None
+    request_bytes: Count | None = None
+    requests_per_minute: Count | None = None
+    tokens_per_minute: Count | None = None
+    texts_per_minute: Count | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Remote(_Strict):
     base_url: str | None = None
     api_key: Secret | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # they may hold a key, too
     batch: RemoteBatch = field(default_factory=RemoteBatch)
     non_batch_concurrency: Positive | None = None
+    limits: RemoteLimits = field(default_factory=RemoteLimits)  # OURS
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +226,8 @@ class MemorySearch(_Strict):
     input_type: str | None = None
     query_input_type: str | None = None
     document_input_type: str | None = None
+    query_prefix: str | None = None  # OURS: what the model wants before a question, where our table does not know it
+    document_prefix: str | None = None  # OURS: and before a text
     remote: Remote = field(default_factory=Remote)
     local: Local = field(default_factory=Local)
     store: Store = field(default_factory=Store)

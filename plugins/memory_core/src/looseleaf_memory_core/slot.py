@@ -17,6 +17,7 @@ from looseleaf import (
     Embedder,
     Hit,
     Layout,
+    Limits,
     Note,
     Page,
     Probe,
@@ -114,7 +115,7 @@ class CoreSlot:
             error = told(failure)
         taken = 1000 * (monotonic() - begun)
         names = getattr(embedder, "provider", type(embedder).__name__), getattr(embedder, "model", "")
-        return Probe(*names, taken, dimensions, embedder.limits, error)
+        return Probe(*names, taken, dimensions, await in_thread(self._limits, embedder), error)
 
     async def outline(self) -> list[tuple[str, int, int]]:
         """Return path, first and last line of every chunk."""
@@ -147,6 +148,8 @@ class CoreSlot:
             if self._embedder is None:
                 return report
             writer = self._writer(db)
+            if force:
+                await in_thread(writer.forget_limits)
             if not force and await in_thread(self._needs_consent, writer):
                 return with_vectors(report, 0, await in_thread(writer.waiting), [_CONSENT])
             left = None if budget_s is None else max(0.0, budget_s - (monotonic() - begun))
@@ -182,6 +185,17 @@ class CoreSlot:
             raise StoreError("vectors are written into a generation that answers, by an embedder")
         lanes = 1 if self.blocking else self._settings.search.remote.non_batch_concurrency or _LANES
         return VectorWriter(db, self._embedder, live[0], lanes=lanes, waits=not self.blocking)
+
+    def _limits(self, embedder: Embedder) -> Limits:
+        """Return the limits in force: those of the embedder, lowered by what its refusals taught."""
+        from .index.space import Space
+
+        if not self._path.exists():
+            return embedder.limits
+        with ExitStack() as stack:
+            db = connect(self._path)
+            stack.callback(db.close)
+            return Space(db, embedder.fingerprint).limits(embedder.limits)
 
     def _needs_consent(self, writer: VectorWriter) -> bool:
         """Tell whether notes that have vectors already would be sent to somebody who is paid for it, unasked."""

@@ -20,6 +20,8 @@ import stamina
 
 from looseleaf import ProviderError, TextTooLong
 
+from .pace import Pace
+
 _TOO_LONG = re.compile(
     r"too (?:long|large|many tokens)|(?:context|input|sequence|token) (?:length|limit)|max(?:imum)?[ _](?:context|tokens|input)"
     r"|invalid 'input\[\d+\]'|exceed\w* .{0,40}tokens|tokens? .{0,40}exceed|max \d+ tokens",
@@ -39,14 +41,16 @@ class Patience:
         request_s: Seconds for one request, until its answer is read.
         total_s: Seconds for a request with all its retries.
         attempts: How often it is tried.
+        turn_s: Seconds that it may wait for its turn where there is a rate to keep to.
     """
 
     request_s: float
     total_s: float
     attempts: int = 8
+    turn_s: float = 3600.0
 
 
-SEARCHING = Patience(20.0, 8.0, 3)  # somebody is waiting
+SEARCHING = Patience(20.0, 8.0, 3, 8.0)  # somebody is waiting
 INDEXING = Patience(120.0, 60.0)
 logging.getLogger("stamina").addHandler(logging.NullHandler())  # retries are told by those who give up, not on stderr
 
@@ -67,13 +71,22 @@ class Client:
         base_url: Without a slash at the end.
         keys: At least one, or none for a server that asks for none; the next is tried when one is rate-limited.
         headers: The headers of a request, made with a key.
+        pace: The rate that is kept to.
     """
 
-    def __init__(self, provider: str, base_url: str, keys: Sequence[str], headers: Callable[[str], Mapping[str, str]]) -> None:
+    def __init__(
+        self,
+        provider: str,
+        base_url: str,
+        keys: Sequence[str],
+        headers: Callable[[str], Mapping[str, str]],
+        pace: Pace | None = None,
+    ) -> None:
         self.provider = provider
         self.base_url = base_url.rstrip("/")
         self._keys = tuple(keys) or ("",)
         self._headers = headers
+        self._pace = pace
         self._turn = 0  # which key is used
         self._quiet_until = 0.0  # all requests wait for the end of a rate limit that one of them was told of
         self._client: httpx.AsyncClient | None = None
@@ -82,13 +95,14 @@ class Client:
     def __repr__(self) -> str:
         return f"Client({self.provider}, {self.base_url})"
 
-    async def post(self, path: str, body: Any, patience: Patience) -> Any:
-        """Return the answer's JSON.
+    async def post(self, path: str, body: Any, patience: Patience, *, texts: int = 1, tokens: int = 0) -> Any:
+        """Return the answer's JSON. `texts` and `tokens` are what it counts in a rate.
 
         Raises:
             TextTooLong: the request is too large.
             ProviderError: the provider refused, failed, or answered with something that is no JSON.
         """
+        await self._in_turn(patience, texts, tokens)
         begun = monotonic()
 
         def wait(error: Exception) -> bool | float:
@@ -101,6 +115,8 @@ class Client:
             on=wait, attempts=patience.attempts, timeout=patience.total_s, wait_initial=0.25, wait_max=8.0, wait_jitter=0.25
         ):
             with attempt:
+                if attempt.num > 1:
+                    await self._in_turn(patience, texts, tokens)
                 await self._until_quiet(begun + patience.total_s)
                 return await self._with_each_key(path, body, patience)
         raise AssertionError("a retry context ends with an answer or an error")
@@ -110,6 +126,15 @@ class Client:
         client, self._client = self._client, None
         if client is not None and self._loop is asyncio.get_running_loop():
             await client.aclose()
+
+    async def _in_turn(self, patience: Patience, texts: int, tokens: int) -> None:
+        """Wait until the rate allows a request."""
+        pause = self._pace.book(texts, tokens, patience.turn_s) if self._pace else 0.0
+        if pause > patience.turn_s:
+            text = f"{self.provider}: the rate of remote.limits is used up; it may be asked again in {pause:.0f} s"
+            raise ProviderError(text, retryable=True)
+        if pause > 0:
+            await asyncio.sleep(pause)
 
     async def _until_quiet(self, deadline: float) -> None:
         pause = min(self._quiet_until, deadline) - monotonic()
@@ -124,6 +149,8 @@ class Client:
                 if error.status != 429:
                     raise
                 self._turn = (self._turn + 1) % len(self._keys)
+                if self._pace:
+                    self._pace.slow_down()
                 if not left:
                     if error.retry_after_s:
                         self._quiet_until = max(self._quiet_until, monotonic() + error.retry_after_s)

@@ -11,7 +11,7 @@ from looseleaf.settings import resolve_secret
 
 from .gemini import GeminiDialect
 from .keys import find_keys, models_section, require_keys
-from .models import known_model
+from .models import known_model, overridden
 from .ollama import OllamaDialect
 from .openai import OpenAIDialect
 from .remote import Dialect, Options, RemoteEmbedder
@@ -102,9 +102,13 @@ def remote_embedder(name: str, settings: AgentSettings, environ: Mapping[str, st
     dimensions = search.output_dimensionality if requested else None
     _check_dimensions(name, model, dimensions)
     known = known_model(name, model)
+    if requested:
+        known = overridden(known, search)
     if search.remote.non_batch_concurrency == 1 and requested:  # as its users mean it: one text at a time
         known = replace(known, limits=replace(known.limits, texts=1))
-    return RemoteEmbedder(provider.dialect(settings), Options(name, model, base_url, dimensions, headers, known), keys)
+    given = search.remote.limits
+    rated = requested and any((given.requests_per_minute, given.tokens_per_minute, given.texts_per_minute))
+    return RemoteEmbedder(provider.dialect(settings), Options(name, model, base_url, dimensions, headers, known, rated), keys)
 
 
 def _base_url(name: str, url: str) -> str:

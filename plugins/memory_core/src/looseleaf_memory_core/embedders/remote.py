@@ -11,10 +11,11 @@ from urllib.parse import urlsplit
 from looseleaf import Limits, ProviderError
 from looseleaf.types import Purpose
 
-from ..packing import packed
+from ..packing import packed, tokens_of
 from ..text import clean
 from ._http import INDEXING, SEARCHING, Client, Patience
 from .models import Model
+from .pace import Pace
 
 if TYPE_CHECKING:
     from looseleaf import Vectors
@@ -50,6 +51,7 @@ class Options:
         dimensions: Asked for; None is the model's own.
         headers: More headers; they win.
         known: What is known of the model.
+        rated: Whether its rates are known for certain, so that they are kept from the start.
         searching: How long a search waits for it.
         indexing: How long a sync waits for it.
     """
@@ -60,6 +62,7 @@ class Options:
     dimensions: int | None
     headers: Mapping[str, str]
     known: Model
+    rated: bool = False
     searching: Patience = SEARCHING
     indexing: Patience = INDEXING
 
@@ -74,7 +77,13 @@ class RemoteEmbedder:
         self.fingerprint = _fingerprint(options)
         self._dialect = dialect
         self._options = options
-        self._client = Client(options.provider, options.base_url, keys, lambda key: {**dialect.headers(key), **options.headers})
+        self._client = Client(
+            options.provider,
+            options.base_url,
+            keys,
+            lambda key: {**dialect.headers(key), **options.headers},
+            Pace(self.limits, strict=options.rated),
+        )
         self._width = options.dimensions or options.known.dimensions
         self.paid = urlsplit(options.base_url).hostname not in ("127.0.0.1", "localhost", "::1")
 
@@ -90,7 +99,7 @@ class RemoteEmbedder:
         """
         import numpy as np
 
-        parts = [await self._ask(part, purpose) for part in packed(texts, self.limits, str)]
+        parts = [await self._ask(part, purpose) for part in packed(texts, lambda: self.limits, str)]
         return np.concatenate(parts) if parts else np.zeros((0, self._width), np.float32)
 
     async def aclose(self) -> None:
@@ -103,7 +112,8 @@ class RemoteEmbedder:
         sent = [prefix + (text if text.strip() else ".") for text in map(clean, texts)]  # no provider takes an empty text
         body = self._dialect.body(options.model, sent, purpose, options.dimensions)
         patience = options.searching if purpose == "query" else options.indexing
-        answer = await self._client.post(self._dialect.path(options.model), body, patience)
+        tokens = sum(map(tokens_of, sent))
+        answer = await self._client.post(self._dialect.path(options.model), body, patience, texts=len(sent), tokens=tokens)
         try:
             rows = self._dialect.rows(answer)
         except (KeyError, TypeError, AttributeError, IndexError) as error:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from operator import itemgetter
-from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -15,12 +15,11 @@ from looseleaf import Embedder, Note, Progress, ProviderError, TextTooLong, in_t
 from looseleaf.settings import MemorySearch
 from looseleaf.types import ProgressCallback
 
-from ..packing import packed
-from ..store.schema import known_space
-from ..store.vectors import checked
+from ..packing import cut, packed, tokens_of
 from ..text import clean
 from .cache import prune
 from .source import PLACE, Reader, told
+from .space import Space
 
 if TYPE_CHECKING:
     from looseleaf import Vectors
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 _READ_AHEAD = 1024
 _HARMLESS = "ping"
 _GRACE_S = 1.0
+_SMALLEST_PIECE = 8  # tokens; what is too long even then is refused
 _MISSING = (
     "NOT EXISTS(SELECT 1 FROM embedding WHERE space = ?1 AND hash = chunk.hash) "
     "AND NOT EXISTS(SELECT 1 FROM refused WHERE space = ?1 AND hash = chunk.hash)"
@@ -43,6 +43,9 @@ class VectorWriter:
         generation: Of the chunks.
         lanes: How many requests are under way at once; 1 for an embedder that computes.
         waits: Whether the embedder waits for somebody, so that it can be told to stop.
+
+    Attributes:
+        limits: Of a request: what the embedder says, lowered by what its refusals taught.
     """
 
     def __init__(self, db: apsw.Connection, embedder: Embedder, generation: int, *, lanes: int = 1, waits: bool = False) -> None:
@@ -51,8 +54,10 @@ class VectorWriter:
         self._generation = generation
         self._lanes = lanes
         self._waits = waits
-        self._writing = Lock()  # one connection, several lanes
+        self._space = Space(db, embedder.fingerprint)
+        self.limits = self._space.limits(embedder.limits)
         self._works: bool | None = None
+        self._exceptions = 0  # texts that had to be cut or refused
 
     async def run(self, *, budget_s: float | None = None, progress: ProgressCallback | None = None) -> tuple[int, int, list[Note]]:
         """Return how many texts were embedded, how many chunks still wait, and what went wrong."""
@@ -63,7 +68,7 @@ class VectorWriter:
         try:
             for first in range(0, len(todo), _READ_AHEAD):
                 batch = await in_thread(self._read, todo[first : first + _READ_AHEAD])
-                for parts in _batched(packed(batch, self._embedder.limits, itemgetter(1)), self._lanes):
+                for parts in _batched(packed(batch, lambda: self.limits, itemgetter(1)), self._lanes):
                     if ends is not None and monotonic() > ends:
                         return embedded, await in_thread(self.waiting), notes
                     embedded += await self._in_time(parts, ends)
@@ -114,7 +119,7 @@ class VectorWriter:
     def waiting(self) -> int:
         """Return how many chunks have neither a vector nor a refusal."""
         return int(
-            self._db.execute(f"SELECT count(*) FROM chunk_{self._generation} AS chunk WHERE {_MISSING}", (self.space(),)).get
+            self._db.execute(f"SELECT count(*) FROM chunk_{self._generation} AS chunk WHERE {_MISSING}", (self._space.number,)).get
         )
 
     def would_pay_again(self) -> bool:
@@ -123,16 +128,17 @@ class VectorWriter:
             f"SELECT EXISTS(SELECT 1 FROM embedding JOIN chunk_{self._generation} AS chunk ON chunk.hash = embedding.hash "
             "WHERE (embedding.space = ?) = ?)"
         )
-        space = self.space()
+        space = self._space.number
         return not self._db.execute(sql, (space, 1)).get and bool(self._db.execute(sql, (space, 0)).get)
 
     def prune(self, search: MemorySearch) -> int:
         """Bring the cache within its limits, and return how many vectors were removed."""
-        return prune(self._db, self._generation, self.space(), search)
+        return prune(self._db, self._generation, self._space.number, search)
 
-    def space(self) -> int:
-        """Return the number of the embedder's space; 0 before its first vector."""
-        return known_space(self._db, self._embedder.fingerprint)[0]
+    def forget_limits(self) -> None:
+        """Go back to the limits that the embedder gives itself."""
+        self._space.forget_limits()
+        self.limits = self._embedder.limits
 
     def _missing(self) -> list[int]:
         """Return a chunk for each text that has no vector, newest notes first."""
@@ -140,7 +146,7 @@ class VectorWriter:
         rows = self._db.execute(
             f"SELECT min(chunk.id) FROM {chunks} AS chunk JOIN {files} AS file ON file.id = chunk.file WHERE {_MISSING} "
             "GROUP BY chunk.hash ORDER BY max(file.mtime_ns) DESC, chunk.id",
-            (self.space(),),
+            (self._space.number,),
         )
         return [chunk for (chunk,) in rows]
 
@@ -162,19 +168,61 @@ class VectorWriter:
 
     async def _embed(self, part: list[tuple[bytes, str]]) -> int:
         """Embed `part`. What is refused is halved until the one text stands alone, which is remembered with the reason."""
+        smaller = list(packed(part, lambda: self.limits, itemgetter(1)))
+        if len(smaller) > 1:  # the limits were lowered since it was packed
+            return sum([await self._embed(less) for less in smaller])
+        texts = [text for _, text in part]
         try:
-            vectors = await self._embedder.embed([text for _, text in part], "document")
-            if len(vectors) != len(part):
-                raise ProviderError(f"the embedder gave {len(vectors)} vectors for {len(part)} texts")
+            vectors = await self._ask(texts) if len(part) > 1 else await self._alone(texts[0])
         except ProviderError as error:
-            if not isinstance(error, TextTooLong) and not (_may_be_the_text(error) and await self._embeds_others()):
+            too_long = isinstance(error, TextTooLong)
+            if len(part) > 1 and too_long:
+                return await self._embed_halves(part, too_long=True)
+            if not (too_long or _may_be_the_text(error)) or not await self._embeds_others():
                 raise
-            if len(part) == 1:
-                await in_thread(self._refuse, part[0][0], str(error))
-                return 0
-            half = len(part) // 2
-            return await self._embed(part[:half]) + await self._embed(part[half:])
-        return await in_thread(self._store, part, vectors)
+            if len(part) > 1:
+                return await self._embed_halves(part, too_long=False)
+            self._exceptions += 1
+            await in_thread(self._space.refuse, part[0][0], str(error))
+            return 0
+        return await in_thread(self._space.store, [identity for identity, _ in part], vectors)
+
+    async def _embed_halves(self, part: list[tuple[bytes, str]], *, too_long: bool) -> int:
+        """Embed both halves. Where no text of them was to blame, the request as a whole was too large, which is remembered."""
+        half = (len(part) + 1) // 2
+        before = self._exceptions
+        count = await self._embed(part[:half]) + await self._embed(part[half:])
+        if too_long and self._exceptions == before:
+            sizes = [sum(tokens_of(text) for _, text in some) for some in (part[:half], part[half:])]
+            texts, tokens = min(self.limits.texts, half), min(self.limits.request_tokens, max(sizes))
+            self.limits = replace(self.limits, texts=texts, request_tokens=tokens)
+            await in_thread(self._space.learn, texts, tokens)
+        return count
+
+    async def _alone(self, text: str) -> Vectors:
+        """Embed one text; the vector of one that is too long is the mean of those of its pieces, weighted by their length."""
+        import numpy as np
+
+        most = self.limits.tokens
+        while True:
+            pieces = cut(text, most)
+            try:
+                rows = [await self._ask(some) for some in packed(pieces, lambda: self.limits, str)]
+            except TextTooLong:
+                self._exceptions += 1
+                most = max(map(tokens_of, pieces)) // 2
+                if most < _SMALLEST_PIECE or not await self._embeds_others():
+                    raise
+                continue
+            if len(pieces) == 1:
+                return rows[0]
+            return np.average(np.concatenate(rows), axis=0, weights=[len(piece) for piece in pieces]).astype(np.float32)[None]
+
+    async def _ask(self, texts: Sequence[str]) -> Vectors:
+        vectors = await self._embedder.embed(texts, "document")
+        if len(vectors) != len(texts):
+            raise ProviderError(f"the embedder gave {len(vectors)} vectors for {len(texts)} texts")
+        return vectors
 
     async def _embeds_others(self) -> bool:
         """Tell whether a harmless text can be embedded: then a refusal is the fault of the texts. Asked once a run."""
@@ -184,37 +232,6 @@ class VectorWriter:
             except ProviderError:
                 self._works = False
         return self._works
-
-    def _store(self, part: list[tuple[bytes, str]], vectors: Vectors) -> int:
-        with self._writing, self._db:
-            space, dimensions = self._space_for(vectors)
-            unit, faults = checked(vectors, dimensions)
-            for (identity, _), row, fault in zip(part, unit, faults, strict=True):
-                if fault:
-                    self._db.execute("INSERT OR REPLACE INTO refused VALUES(?, ?, ?)", (space, identity, fault))
-                    continue
-                self._db.execute(
-                    "INSERT OR IGNORE INTO embedding(space, hash, vector) VALUES(?, ?, ?)", (space, identity, row.tobytes())
-                )
-        return len(part)
-
-    def _refuse(self, identity: bytes, reason: str) -> None:
-        with self._writing, self._db:
-            space = self.space() or self._new_space(0)
-            self._db.execute("INSERT OR REPLACE INTO refused VALUES(?, ?, ?)", (space, identity, reason))
-
-    def _space_for(self, vectors: Vectors) -> tuple[int, int]:
-        width = vectors.shape[1] if vectors.ndim == 2 else 0
-        space, dimensions = known_space(self._db, self._embedder.fingerprint)
-        if not space:
-            return self._new_space(width), width
-        if not dimensions:
-            self._db.execute("UPDATE space SET dimensions = ? WHERE id = ?", (width, space))
-        return space, dimensions or width
-
-    def _new_space(self, dimensions: int) -> int:
-        self._db.execute("INSERT INTO space(fingerprint, dimensions) VALUES(?, ?)", (self._embedder.fingerprint, dimensions))
-        return self._db.last_insert_rowid()
 
 
 def _may_be_the_text(error: ProviderError) -> bool:

@@ -7,7 +7,7 @@ import apsw
 from .keyword import Keywords
 
 #: Raised when a table changes; an index of another version is dropped and built again.
-VERSION = 1
+VERSION = 2
 
 _SHARED = """
 CREATE TABLE IF NOT EXISTS generation(
@@ -18,7 +18,9 @@ CREATE TABLE IF NOT EXISTS generation(
 CREATE TABLE IF NOT EXISTS space(
   id INTEGER PRIMARY KEY,
   fingerprint TEXT NOT NULL UNIQUE, -- the embedder's
-  dimensions INTEGER NOT NULL
+  dimensions INTEGER NOT NULL,
+  texts INTEGER NOT NULL DEFAULT 0,         -- most texts of a request, as learned from a refusal; 0: as the embedder says
+  request_tokens INTEGER NOT NULL DEFAULT 0 -- the same for its estimated tokens
 );
 CREATE TABLE IF NOT EXISTS embedding(
   id INTEGER PRIMARY KEY,
