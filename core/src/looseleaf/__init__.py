@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from .reading import read_page
     from .results import FoundHit, SearchResult, Step, Trace
     from .settings import AgentSettings, Settings, load_settings
-    from .types import FileStatus, Hit, Limits, Note, Page, Probe, Progress, Query, Retrieval, Status, SyncReport, Vectors
+    from .types import Fallback, FileStatus, Hit, Limits, Note, Page, Probe, Progress, Query, Retrieval, Status, SyncReport, Vectors
     from .workspace import Layout
 
 _HOMES = {
@@ -51,7 +51,7 @@ _HOMES = {
     "settings": "AgentSettings Settings load_settings",
     "reading": "read_page",
     "results": "FoundHit SearchResult Step Trace",
-    "types": "FileStatus Hit Limits Note Page Probe Progress Query Retrieval Status SyncReport Vectors",
+    "types": "Fallback FileStatus Hit Limits Note Page Probe Progress Query Retrieval Status SyncReport Vectors",
     "workspace": "Layout",
 }
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
@@ -63,6 +63,7 @@ __all__ = [
     "Clock",
     "ConfigError",
     "Embedder",
+    "Fallback",
     "FileStatus",
     "FoundHit",
     "Hit",

@@ -12,7 +12,7 @@ import pluggy
 
 from . import hookspecs
 from ._catalog import KINDS, Catalog, Entry
-from .errors import NotConfigured, PluginError
+from .errors import PluginError
 from .protocols import Clock, Embedder, MemorySlot, Postprocessor, Ranker
 from .settings import AgentSettings
 
@@ -44,7 +44,7 @@ class Plugins:
         self._loaded: dict[str, object] = {}
         self._extensions: list[object] | None = None
 
-    def memory(self, name: str, embedder: Embedder | None) -> MemorySlot:
+    def memory(self, name: str, embedder: Embedder | None, fallback: Embedder | None = None) -> MemorySlot:
         """Return the memory slot `name`."""
         settings = self.settings
         made: MemorySlot = self._make(
@@ -54,6 +54,7 @@ class Plugins:
             workspace=settings.workspace,
             state_dir=settings.state_dir,
             embedder=embedder,
+            fallback=fallback,
             clock=settings.now,
         )
         return made
@@ -209,21 +210,6 @@ def imported(entry: Entry) -> object:
     for part in attribute.split(".") if attribute else ():
         plugin = getattr(plugin, part.strip())
     return plugin
-
-
-def first_embedder(
-    plugins: Plugins, names: tuple[str, ...], environ: Mapping[str, str] | None = None
-) -> tuple[Embedder | None, list[str]]:
-    """Return the first of `names` that is installed and configured, and why those before it are not."""
-    reasons: list[str] = []
-    for name in names:
-        if not plugins.catalog.claims("embedder", name) or plugins.blocked("embedder", name):
-            continue
-        try:
-            return plugins.embedder(name, environ), reasons
-        except NotConfigured as error:
-            reasons.append(str(error))
-    return None, reasons
 
 
 def _title(kind: str) -> str:

@@ -21,6 +21,11 @@ class LooseleafError(Exception):
     """Base of all errors raised on purpose. The message says what happened, where, and what to do next."""
 
 
+def told(error: Exception) -> str:
+    """Return what `error` says; one that is not ours gets its kind, too."""
+    return str(error) if isinstance(error, LooseleafError) else f"{type(error).__name__}: {error}"
+
+
 class Problem(NamedTuple):
     """One fault in the settings: the dotted key, where it was read, and what is wrong with it."""
 

@@ -22,7 +22,13 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 
 @hookspec(firstresult=True)
 def looseleaf_memory(
-    name: str, settings: Any, workspace: Path, state_dir: Path, embedder: Embedder | None, clock: Clock
+    name: str,
+    settings: Any,
+    workspace: Path,
+    state_dir: Path,
+    embedder: Embedder | None,
+    fallback: Embedder | None,
+    clock: Clock,
 ) -> MemorySlot | None:
     """Make the memory slot `name`.
 
@@ -32,6 +38,7 @@ def looseleaf_memory(
         workspace: Absolute path of the notes.
         state_dir: Where looseleaf keeps what can be rebuilt.
         embedder: The configured embedder, or None for words only.
+        fallback: The one that steps in while it fails, with vectors of its own, or None. A slot may leave it alone.
         clock: Tells the time in the user's zone.
     """
 

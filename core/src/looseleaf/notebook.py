@@ -9,17 +9,18 @@ from types import TracebackType
 from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 
 from ._catalog import Catalog, cached_scan
-from ._plugins import Plugins, first_embedder
+from ._embedders import configured_embedders
+from ._plugins import Plugins
 from ._run import in_thread, run
-from .errors import NotConfigured, PluginError, ReadRefused
+from .errors import PluginError, ReadRefused
 from .pipeline import Pipeline, Ranking, by_evidence, clamp, distinct
 from .present import present
-from .protocols import Embedder, Loading, MemorySlot
+from .protocols import Loading, MemorySlot
 from .results import SearchResult, Step, Trace
 from .session import is_private
 from .settings import AgentSettings
 from .settings.surface import QuerySettings
-from .types import Hit, Note, Page, Probe, ProgressCallback, Query, Status, SyncReport
+from .types import Fallback, Hit, Note, Page, Probe, ProgressCallback, Query, Status, SyncReport
 
 if TYPE_CHECKING:
     from typing import Self
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-#: The order of `provider: auto`; the first that is installed and configured is taken. ollama never by itself.
-AUTO = ("local", "openai", "gemini", "voyage", "mistral", "bundled")
 OFF = Note("memory-off", 'memory is off: plugins.slots.memory is "none". Set it to "memory-core" to turn it on.')
 
 
@@ -41,7 +40,9 @@ class Notebook:
         slot: The memory slot, or None when memory is off.
         pipeline: How its hits are ranked.
         plugins: Where its parts came from.
+        embedder_name: The provider that embeds, or an empty string.
         notes: What went wrong while it was opened.
+        stands_in: Whom that provider stands in for, because it could not be made.
     """
 
     settings: AgentSettings
@@ -50,6 +51,7 @@ class Notebook:
     plugins: Plugins
     embedder_name: str = ""
     notes: tuple[Note, ...] = ()
+    stands_in: Fallback | None = None
 
     async def search(
         self,
@@ -103,7 +105,8 @@ class Notebook:
             reason = f"nothing came near enough (minScore {query.min_score:g})" if candidates else "no note holds these words"
             notes.append(Note("no-match", f"no matches: {reason}"))
         traces = (*ranked.traces(), *map(_withheld, found.withheld)) if explain else ()
-        return SearchResult(shown, tuple(notes), backend, found.mode, found.provider, found.model, traces)
+        fallback = found.fallback or (self.stands_in if found.provider else None)
+        return SearchResult(shown, tuple(notes), backend, found.mode, found.provider, found.model, traces, fallback)
 
     async def _load(self, slot: Loading, ranked: Ranking, limit: int) -> None:
         """Read the text of the hits that need it: all for post-processors, else as many as are shown."""
@@ -193,10 +196,11 @@ def open_notebook(
     if reason := plugins.blocked("memory", name):
         off = Note("memory-off", f"memory is off: the slot's plugin {name!r} is {reason}")
         return Notebook(settings, None, None, plugins, notes=(off,))
-    embedder, provider, notes = _embedder(plugins, settings, environ)
-    slot = plugins.memory(name, embedder)
+    chosen = configured_embedders(plugins, settings, environ)
+    slot = plugins.memory(name, chosen.embedder, chosen.fallback)
+    notes = list(chosen.notes)
     pipeline = _pipeline(plugins, settings, notes, strict=settings.plugins.strict if strict is None else strict)
-    return Notebook(settings, slot, pipeline, plugins, provider, tuple(notes))
+    return Notebook(settings, slot, pipeline, plugins, chosen.provider, tuple(notes), chosen.stands_in)
 
 
 def slot_name(settings: AgentSettings) -> str | None:
@@ -225,26 +229,6 @@ async def _beside(prompt: bool, function: Callable[P, T], *args: P.args, **kwarg
 
 def _withheld(hit: Hit) -> Trace:
     return Trace(hit, (Step("scope", None, "curated memory is not searched in groups and channels"),))
-
-
-def _embedder(plugins: Plugins, settings: AgentSettings, environ: Mapping[str, str]) -> tuple[Embedder | None, str, list[Note]]:
-    provider = settings.search.provider
-    if provider == "none":
-        return None, "", []
-    if provider == "auto":
-        embedder, reasons = first_embedder(plugins, AUTO, environ)
-        if embedder is None:
-            return None, "", [Note("no-provider", f"searching by words only: {'; '.join(reasons)}")] if reasons else []
-        return embedder, getattr(embedder, "provider", "auto"), []
-    try:
-        return plugins.embedder(provider, environ), provider, []
-    except PluginError as error:
-        remedy = (
-            ""
-            if isinstance(error, NotConfigured)
-            else " Set agents.defaults.memorySearch.provider to auto or none to be rid of it."
-        )
-        return None, "", [Note("provider-failed", f"searching by words only: {error}{remedy}")]
 
 
 def _pipeline(plugins: Plugins, settings: AgentSettings, notes: list[Note], *, strict: bool) -> Pipeline:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .types import Hit, Mode, Note
+from .types import Fallback, Hit, Mode, Note
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,7 @@ class SearchResult:
         hits: Best first; shown scores never rise down the list, unless MMR reordered it.
         notes: Why there are no more hits, what is missing, what to do.
         explain: Every candidate with its raw signals and what each stage did to it; empty unless asked for.
+        fallback: Whom `provider` stands in for, or None.
     """
 
     hits: tuple[FoundHit, ...] = ()
@@ -76,3 +77,4 @@ class SearchResult:
     provider: str = ""
     model: str = ""
     explain: tuple[Trace, ...] = ()
+    fallback: Fallback | None = None

@@ -117,6 +117,8 @@ def result_json(result: SearchResult) -> dict[str, Any]:
         "model": result.model,
         "notes": notes_json(result.notes),
     }
+    if result.fallback:
+        answer["fallbackFrom"], answer["fallbackReason"] = result.fallback
     if result.explain:
         answer["explain"] = [
             {

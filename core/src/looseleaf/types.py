@@ -98,6 +98,13 @@ class Note(NamedTuple):
     text: str
 
 
+class Fallback(NamedTuple):
+    """Who should have answered and did not: its provider, and why."""
+
+    provider: str
+    reason: str
+
+
 @dataclass(frozen=True, slots=True)
 class Retrieval:
     """What a memory slot found: one list of hits for each way of looking, unfused.
@@ -110,6 +117,7 @@ class Retrieval:
         model: Its model.
         terms: Words of the query as they may be marked in a snippet.
         withheld: Candidates that this session may not see, without text; for `explain` alone.
+        fallback: Whom `provider` stands in for, or None.
     """
 
     lists: Mapping[str, Sequence[Hit]]
@@ -119,6 +127,7 @@ class Retrieval:
     model: str = ""
     terms: tuple[str, ...] = ()
     withheld: tuple[Hit, ...] = ()
+    fallback: Fallback | None = None
 
 
 @dataclass(frozen=True, slots=True)

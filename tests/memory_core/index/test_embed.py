@@ -228,7 +228,10 @@ def test_a_failing_provider_leaves_words(embedded, write, fault: str) -> None:
     result = run(notebook.search("alpha"), inline=True)
     assert [hit.hit.path for hit in result.hits] == ["memory/a.md"]
     embedder.spoil = lambda texts, rows: rows
-    assert sync(notebook).pending == 0
+    sent = len(embedder.requests)
+    assert "It is asked again in 5 s" in sync(notebook).notes[0].text
+    assert len(embedder.requests) == sent, "PV-08: a provider that has just failed is left alone"
+    assert sync(embedded(embedder)).pending == 0
 
 
 def test_a_query_that_cannot_be_embedded_is_searched_by_words(embedded, write) -> None:

@@ -18,13 +18,13 @@ __version__ = "0.1.0"
 
 
 @hookimpl
-def looseleaf_memory(name: str, settings: AgentSettings, embedder: Embedder | None) -> MemorySlot | None:
+def looseleaf_memory(name: str, settings: AgentSettings, embedder: Embedder | None, fallback: Embedder | None) -> MemorySlot | None:
     """Make the `memory-core` slot."""
     if name != "memory-core":
         return None
     from .slot import CoreSlot
 
-    return CoreSlot(settings, embedder)
+    return CoreSlot(settings, embedder, fallback)
 
 
 @hookimpl

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from time import monotonic
@@ -15,13 +15,13 @@ import apsw
 from looseleaf import (
     AgentSettings,
     Embedder,
+    Fallback,
     Hit,
     Layout,
     Limits,
     Note,
     Page,
     Probe,
-    ProviderError,
     Query,
     Retrieval,
     Status,
@@ -30,72 +30,71 @@ from looseleaf import (
     in_thread,
     read_page,
 )
+from looseleaf.errors import told
 from looseleaf.types import ProgressCallback
 
-from .index.source import told
-from .rest import Rest
+from .asking import Asker
 from .search import Searcher
 from .store.database import connect
 
 if TYPE_CHECKING:
     from looseleaf import Vectors
 
-    from .index.embed import VectorWriter
     from .index.sync import WordIndexer
 
-_QUERY_VECTORS = 256
 _FIRST_WORDS_S = 2.0
 _QUICK_S = 0.002
 _PROBE = "ping"
-_LANES = 4  # requests under way at once
-_CONSENT = Note(
-    "consent",
-    "the notes have vectors of another embedder; this one is paid for, so they are sent to it only when you say so: "
-    "`looseleaf index --force`, or sync.autoReindex. Until then they are found by their words.",
-)
 
 
 class CoreSlot:
     """The notes of one workspace in one SQLite file."""
 
-    def __init__(self, settings: AgentSettings, embedder: Embedder | None) -> None:
+    def __init__(self, settings: AgentSettings, embedder: Embedder | None, fallback: Embedder | None = None) -> None:
         self._settings = settings
-        self._embedder = embedder
+        self._askers = [Asker(one) for one in (embedder, fallback) if one is not None]  # in the order in which they are asked
         search = settings.search
         self._layout = Layout(settings.workspace, search.extra_roots(), search.exclude_paths, search.evergreen_paths)
         self._path: Path = settings.database
-        self._searcher: Searcher | None = None
+        self._searchers: dict[str, Searcher] = {}  # by the embedder's fingerprint
         self._searching = Lock()  # one connection, one thread at a time
-        self._query_vectors: OrderedDict[str, Vectors] = OrderedDict()
         self._is_new = True  # until something is known to be indexed
         self._pace_s = 1.0  # of recent searches; the first ones go to a thread
-        self._rest = Rest()
-        self.blocking = embedder is None or bool(getattr(embedder, "blocking", False))
+        self.blocking = all(getattr(asker.embedder, "blocking", False) for asker in self._askers)
 
     async def retrieve(self, query: Query) -> Retrieval:
-        """Return keyword and vector candidates. A failing embedder is a note."""
-        notes: list[Note] = []
-        vector = None
-        embedder = self._embedder
+        """Return keyword and vector candidates. A failing embedder is a note, and the next one is asked."""
         if self._is_new:
             self._is_new = await in_thread(self._is_empty)
             if self._is_new:
                 await self._first_words()
-        if embedder is not None and await in_thread(self._has_vectors):
+        failures: list[Fallback] = []
+        for asker in self._askers:
+            if not await in_thread(self._has_vectors, asker):
+                failures.append(Fallback(asker.provider, ""))
+                continue
             try:
-                self._rest.check()
-                vector = await self._query_vector(embedder, query.text)
-                self._rest.over()
+                vector = await asker.vector(query.text)
             except Exception as error:  # noqa: BLE001 - whatever a provider does, words answer
-                self._rest.begin(error)
-                notes.append(Note("provider-failed", f"searched by words only: {told(error)}"))
-        found = await in_thread(self._search, query, vector)
-        provider, model = ("", "") if vector is None else (getattr(embedder, "provider", ""), getattr(embedder, "model", ""))
-        return Retrieval(found.lists, (*notes, *found.notes), found.mode, provider, model, found.terms, found.withheld)
+                failures.append(Fallback(asker.provider, told(error)))
+                continue
+            found = await in_thread(self._search, query, vector, asker)
+            stands_in = Fallback(failures[0].provider, failures[0].reason or "it has given no vectors yet") if failures else None
+            notes = (
+                [Note("fallback", f"{asker.provider} stands in for {stands_in.provider}: {stands_in.reason}")] if stands_in else []
+            )
+            return replace(found, notes=(*notes, *found.notes), provider=asker.provider, model=asker.model, fallback=stands_in)
+        reasons = ". ".join(failure.reason.rstrip(".") for failure in failures if failure.reason)
+        found = await in_thread(self._search, query, None, self._askers[0] if self._askers else None)
+        return (
+            replace(found, notes=(Note("provider-failed", f"searched by words only: {reasons}"), *found.notes))
+            if reasons
+            else found
+        )
 
     def is_quick(self, text: str) -> bool:
         """Tell whether recent answers took less than two milliseconds, and this one needs no embedding."""
-        known = self._embedder is None or text in self._query_vectors
+        known = not self._askers or self._askers[0].knows(text)
         return known and self._pace_s < _QUICK_S and not self._searching.locked()
 
     async def load(self, hits: Sequence[Hit]) -> list[Hit]:
@@ -104,18 +103,17 @@ class CoreSlot:
 
     async def probe(self) -> Probe | None:
         """Return how the embedder answers one question."""
-        embedder = self._embedder
-        if embedder is None:
+        if not self._askers:
             return None
+        asker = self._askers[0]
         begun = monotonic()
         dimensions, error = 0, ""
         try:
-            dimensions = int((await embedder.embed([_PROBE], "query")).shape[1])
+            dimensions = int((await asker.embedder.embed([_PROBE], "query")).shape[1])
         except Exception as failure:  # noqa: BLE001 - whatever a provider does is the answer
             error = told(failure)
         taken = 1000 * (monotonic() - begun)
-        names = getattr(embedder, "provider", type(embedder).__name__), getattr(embedder, "model", "")
-        return Probe(*names, taken, dimensions, await in_thread(self._limits, embedder), error)
+        return Probe(asker.provider, asker.model, taken, dimensions, await in_thread(self._limits, asker.embedder), error)
 
     async def outline(self) -> list[tuple[str, int, int]]:
         """Return path, first and last line of every chunk."""
@@ -131,60 +129,42 @@ class CoreSlot:
     ) -> SyncReport:
         """Index words, then vectors; one process at a time."""
         from .index.lock import enter_index_lock
-        from .index.sync import with_vectors
+        from .index.relay import Relay
 
         begun = monotonic()
         with ExitStack() as stack:
             db = await in_thread(connect, self._path)
             stack.callback(db.close)
             indexer = self._indexer(db)
+            relay = Relay(db, self._askers, self._settings.search)
             current = None if force else await in_thread(indexer.current)
-            if current and (self._embedder is None or not await in_thread(self._writer(db).waiting)):
+            if current and not await in_thread(relay.waiting):
                 return current
             if not await in_thread(enter_index_lock, stack, self._path, budget_s):
                 busy = Note("busy", "another process is indexing these notes; this is answered from what it has done so far")
                 return await in_thread(indexer.standing, busy)
             report = await in_thread(indexer.run, force=force, progress=progress)
-            if self._embedder is None:
-                return report
-            writer = self._writer(db)
-            if force:
-                await in_thread(writer.forget_limits)
-            if not force and await in_thread(self._needs_consent, writer):
-                return with_vectors(report, 0, await in_thread(writer.waiting), [_CONSENT])
-            left = None if budget_s is None else max(0.0, budget_s - (monotonic() - begun))
-            embedded = await writer.run(budget_s=left, progress=progress)
-            await in_thread(writer.prune, self._settings.search)
-            return with_vectors(report, *embedded)
+            ends = None if budget_s is None else begun + budget_s
+            return await relay.run(report, force=force, progress=progress, ends=ends)
 
     async def status(self) -> Status:
         """Return what the index holds and how it differs from the files."""
         from .status import core_status
 
-        return await in_thread(core_status, self._path, self._settings, self._layout, self._embedder)
+        return await in_thread(core_status, self._path, self._settings, self._layout, [asker.embedder for asker in self._askers])
 
     async def aclose(self) -> None:
         """Close the index and the embedder."""
         with self._searching:
             self._close()
-        if self._embedder is not None:
-            await self._embedder.aclose()
+        for asker in self._askers:
+            await asker.embedder.aclose()
 
     def _indexer(self, db: apsw.Connection) -> WordIndexer:
         from .index.sync import WordIndexer
 
         chunking = self._settings.search.chunking
         return WordIndexer(db, self._layout, chunking.tokens, chunking.overlap)
-
-    def _writer(self, db: apsw.Connection) -> VectorWriter:
-        from .index.embed import VectorWriter
-        from .store.schema import live_generation
-
-        live = live_generation(db)
-        if live is None or self._embedder is None:
-            raise StoreError("vectors are written into a generation that answers, by an embedder")
-        lanes = 1 if self.blocking else self._settings.search.remote.non_batch_concurrency or _LANES
-        return VectorWriter(db, self._embedder, live[0], lanes=lanes, waits=not self.blocking)
 
     def _limits(self, embedder: Embedder) -> Limits:
         """Return the limits in force: those of the embedder, lowered by what its refusals taught."""
@@ -197,22 +177,21 @@ class CoreSlot:
             stack.callback(db.close)
             return Space(db, embedder.fingerprint).limits(embedder.limits)
 
-    def _needs_consent(self, writer: VectorWriter) -> bool:
-        """Tell whether notes that have vectors already would be sent to somebody who is paid for it, unasked."""
-        paid = getattr(self._embedder, "paid", False) and not self._settings.search.sync.auto_reindex
-        return bool(paid) and writer.would_pay_again()
-
     def _close(self) -> None:
-        if self._searcher is not None:
-            self._searcher.close()
-            self._searcher = None
+        for searcher in self._searchers.values():
+            searcher.close()
+        self._searchers.clear()
 
-    def _open(self) -> Searcher:
-        if self._searcher is None:
-            fingerprint = self._embedder.fingerprint if self._embedder else ""
-            levels = getattr(self._embedder, "levels", (0.0, 1.0))
-            self._searcher = Searcher(self._path, self._layout, self._settings.search, fingerprint, levels)
-        return self._searcher
+    def _open(self, asker: Asker | None = None) -> Searcher:
+        """Return the searcher with the vectors of `asker`; those who do not care about vectors get the first one's."""
+        if asker is None and self._askers:
+            asker = self._askers[0]
+        fingerprint = asker.embedder.fingerprint if asker else ""
+        searcher = self._searchers.get(fingerprint)
+        if searcher is None:
+            levels = getattr(asker.embedder, "levels", (0.0, 1.0)) if asker else (0.0, 1.0)
+            searcher = self._searchers[fingerprint] = Searcher(self._path, self._layout, self._settings.search, fingerprint, levels)
+        return searcher
 
     async def _first_words(self) -> None:
         """Index words for at most two seconds: the only time that a search waits for the index."""
@@ -228,19 +207,19 @@ class CoreSlot:
         with self._searching:
             return self._open().is_empty()
 
-    def _has_vectors(self) -> bool:
+    def _has_vectors(self, asker: Asker) -> bool:
         with self._searching:
-            return self._open().has_vectors()
+            return self._open(asker).has_vectors()
 
-    def _search(self, query: Query, vector: Vectors | None) -> Retrieval:
+    def _search(self, query: Query, vector: Vectors | None, asker: Asker | None) -> Retrieval:
         with self._searching:
             begun = monotonic()
             try:
-                found = self._open().search(query, vector)
+                found = self._open(asker).search(query, vector)
             except apsw.Error:  # the index was rebuilt or replaced between two statements: look again
                 self._close()
                 try:
-                    found = self._open().search(query, vector)
+                    found = self._open(asker).search(query, vector)
                 except apsw.Error as error:
                     raise StoreError(f"the index {self._path} cannot be read: {error}. Delete it; it is made anew.") from error
             self._pace_s += 0.2 * (monotonic() - begun - self._pace_s)
@@ -253,19 +232,3 @@ class CoreSlot:
     def _outline(self) -> list[tuple[str, int, int]]:
         with self._searching:
             return self._open().outline()
-
-    async def _query_vector(self, embedder: Embedder, text: str) -> Vectors | None:
-        known = self._query_vectors.get(text)
-        if known is not None:
-            self._query_vectors.move_to_end(text)
-            return known
-        from .store.vectors import checked
-
-        vectors, faults = checked(await embedder.embed([text], "query"), None)
-        if len(vectors) != 1 or faults[0]:
-            raise ProviderError(f"the embedder gave no usable vector for the query: {faults[0] if faults else 'none at all'}")
-        if len(self._query_vectors) >= _QUERY_VECTORS:
-            self._query_vectors.popitem(last=False)
-        vector: Vectors = vectors[0]
-        self._query_vectors[text] = vector
-        return vector

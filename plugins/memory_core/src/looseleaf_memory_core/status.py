@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from unicodedata import name
 
@@ -19,19 +19,20 @@ _SAMPLED_NOTES, _SAMPLED_CHARS = 50, 4000
 _LEAST_SHARE = 0.2
 
 
-def core_status(path: Path, settings: AgentSettings, layout: Layout, embedder: Embedder | None) -> Status:
+def core_status(path: Path, settings: AgentSettings, layout: Layout, embedders: Sequence[Embedder]) -> Status:
     """Return the state of the index at `path`; one that is not there is not made."""
     db = connect(path) if path.exists() else apsw.Connection(":memory:")
     schema.ensure(db, writable=True)
     try:
-        return _status(db, path, settings, layout, embedder)
+        return _status(db, path, settings, layout, embedders)
     except apsw.Error as error:
         raise StoreError(f"the index {path} cannot be read: {error}") from error
     finally:
         db.close()
 
 
-def _status(db: apsw.Connection, path: Path, settings: AgentSettings, layout: Layout, embedder: Embedder | None) -> Status:
+def _status(db: apsw.Connection, path: Path, settings: AgentSettings, layout: Layout, embedders: Sequence[Embedder]) -> Status:
+    embedder = embedders[0] if embedders else None
     live = schema.live_generation(db)
     known = known_files(db, live[0]) if live else {}
     change = difference(layout, known)
@@ -42,10 +43,7 @@ def _status(db: apsw.Connection, path: Path, settings: AgentSettings, layout: La
         FileStatus(found.path, "pending", "it is new and not indexed yet") for found in change.changed if found.path not in listed
     ]
     chunks = schema.count_chunks(db, live[0]) if live else 0
-    embedded = 0
-    if live and space:
-        sql = f"SELECT count(*) FROM chunk_{live[0]} AS c JOIN embedding AS e ON e.space = ? AND e.hash = c.hash"
-        embedded = int(db.execute(sql, (space,)).get)
+    embedded = _count_embedded(db, live[0], embedder) if live and embedder else 0
     vector = settings.search.store.vector
     extension = load_extension(db, vector.extension_path) if vector.enabled else None
     details: dict[str, object] = {
@@ -65,6 +63,8 @@ def _status(db: apsw.Connection, path: Path, settings: AgentSettings, layout: La
         "sources": list(settings.search.sources),
         "roots": [layout.shown(root.path) for root in layout.roots()],
     }
+    if len(embedders) > 1:
+        details["fallback"] = _standby(db, live[0] if live else None, embedders[1])
     notes = (
         [Note("dirty", f"{len(change.changed)} files changed and {len(change.removed)} gone since the last index")]
         if change
@@ -83,6 +83,20 @@ def _status(db: apsw.Connection, path: Path, settings: AgentSettings, layout: La
         ledger=tuple(sorted(ledger, key=lambda entry: entry.path)),
         notes=tuple(notes),
     )
+
+
+def _count_embedded(db: apsw.Connection, generation: int, embedder: Embedder) -> int:
+    sql = f"SELECT count(*) FROM chunk_{generation} AS c JOIN embedding AS e ON e.space = ? AND e.hash = c.hash"
+    return int(db.execute(sql, (schema.known_space(db, embedder.fingerprint)[0],)).get)
+
+
+def _standby(db: apsw.Connection, generation: int | None, embedder: Embedder) -> dict[str, object]:
+    """Return what is known of the embedder that steps in."""
+    return {
+        "provider": getattr(embedder, "provider", type(embedder).__name__),
+        "model": getattr(embedder, "model", ""),
+        "embedded": _count_embedded(db, generation, embedder) if generation else 0,
+    }
 
 
 def _script_note(layout: Layout, known: Iterable[str], embedder: Embedder | None) -> list[Note]:

@@ -9,6 +9,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from time import monotonic, time
@@ -124,8 +125,9 @@ class Client:
     async def aclose(self) -> None:
         """Close the connections; a second call does nothing."""
         client, self._client = self._client, None
-        if client is not None and self._loop is asyncio.get_running_loop():
-            await client.aclose()
+        with suppress(RuntimeError):  # no loop runs: the connections ended with theirs
+            if client is not None and self._loop is asyncio.get_running_loop():
+                await client.aclose()
 
     async def _in_turn(self, patience: Patience, texts: int, tokens: int) -> None:
         """Wait until the rate allows a request."""

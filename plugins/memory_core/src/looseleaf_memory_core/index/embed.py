@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from looseleaf import Embedder, Note, Progress, ProviderError, TextTooLong, in_thread
-from looseleaf.settings import MemorySearch
+from looseleaf import Embedder, Progress, ProviderError, TextTooLong, in_thread
 from looseleaf.types import ProgressCallback
 
 from ..packing import cut, packed, tokens_of
 from ..text import clean
-from .cache import prune
-from .source import PLACE, Reader, told
+from .source import PLACE, Reader
 from .space import Space
 
 if TYPE_CHECKING:
@@ -34,6 +32,10 @@ _MISSING = (
 )
 
 
+class OutOfTimeError(ProviderError):
+    """The time that there was is over."""
+
+
 class VectorWriter:
     """Embeds the chunks of one generation into one space.
 
@@ -45,67 +47,66 @@ class VectorWriter:
         waits: Whether the embedder waits for somebody, so that it can be told to stop.
 
     Attributes:
+        generation: Of the chunks.
+        embedded: How many texts were embedded so far.
         limits: Of a request: what the embedder says, lowered by what its refusals taught.
     """
 
     def __init__(self, db: apsw.Connection, embedder: Embedder, generation: int, *, lanes: int = 1, waits: bool = False) -> None:
         self._db = db
         self._embedder = embedder
-        self._generation = generation
+        self.generation = generation
         self._lanes = lanes
         self._waits = waits
         self._space = Space(db, embedder.fingerprint)
         self.limits = self._space.limits(embedder.limits)
+        self.embedded = 0
         self._works: bool | None = None
         self._exceptions = 0  # texts that had to be cut or refused
 
-    async def run(self, *, budget_s: float | None = None, progress: ProgressCallback | None = None) -> tuple[int, int, list[Note]]:
-        """Return how many texts were embedded, how many chunks still wait, and what went wrong."""
-        ends = None if budget_s is None else monotonic() + budget_s
-        embedded = 0
-        notes: list[Note] = []
-        todo = await in_thread(self._missing)
-        try:
-            for first in range(0, len(todo), _READ_AHEAD):
-                batch = await in_thread(self._read, todo[first : first + _READ_AHEAD])
-                for parts in _batched(packed(batch, lambda: self.limits, itemgetter(1)), self._lanes):
-                    if ends is not None and monotonic() > ends:
-                        return embedded, await in_thread(self.waiting), notes
-                    embedded += await self._in_time(parts, ends)
-                    if progress:
-                        progress(Progress("embed", embedded, len(todo)))
-        except Exception as error:  # noqa: BLE001 - whatever a provider does, words stay and the next run goes on
-            notes.append(
-                Note(
-                    "provider-failed",
-                    f"{told(error).rstrip('.')}. What is embedded so far is kept; the rest is found by its words.",
-                )
-            )
-        return embedded, await in_thread(self.waiting), notes
+    async def run(self, *, budget_s: float | None = None, progress: ProgressCallback | None = None) -> None:
+        """Embed what has no vector. What is done is kept, whatever comes after it.
 
-    async def _in_time(self, parts: Sequence[list[tuple[bytes, str]]], ends: float | None) -> int:
+        Raises:
+            OutOfTimeError: the embedder was silent when `budget_s` was over.
+            Exception: whatever the embedder raises.
+        """
+        ends = None if budget_s is None else monotonic() + budget_s
+        todo = await in_thread(self._missing)
+        for first in range(0, len(todo), _READ_AHEAD):
+            batch = await in_thread(self._read, todo[first : first + _READ_AHEAD])
+            for parts in _batched(packed(batch, lambda: self.limits, itemgetter(1)), self._lanes):
+                if ends is not None and monotonic() > ends:
+                    return
+                await self._in_time(parts, ends)
+                if progress:
+                    progress(Progress("embed", self.embedded, len(todo)))
+
+    async def _in_time(self, parts: Sequence[list[tuple[bytes, str]]], ends: float | None) -> None:
         """Embed `parts`; a provider that is silent when time is up, and a little after, is not waited for."""
         if ends is None or not self._waits:
-            return await self._side_by_side(parts)
+            await self._side_by_side(parts)
+            return
         from anyio import move_on_after
 
         with move_on_after(ends - monotonic() + _GRACE_S):
-            return await self._side_by_side(parts)
+            await self._side_by_side(parts)
+            return
         provider = getattr(self._embedder, "provider", "the embedder")
-        raise ProviderError(f"{provider} did not answer in the time that there was", retryable=True)
+        raise OutOfTimeError(f"{provider} did not answer in the time that there was", retryable=True)
 
-    async def _side_by_side(self, parts: Sequence[list[tuple[bytes, str]]]) -> int:
+    async def _side_by_side(self, parts: Sequence[list[tuple[bytes, str]]]) -> None:
         """Embed `parts` at the same time; all come to their end, so that nothing that is paid for is lost, then the first error is raised."""
         if len(parts) == 1:
-            return await self._embed(parts[0])
+            await self._embed(parts[0])
+            return
         from anyio import create_task_group
 
-        done: list[int] = []
         failed: list[Exception] = []
 
         async def lane(part: list[tuple[bytes, str]]) -> None:
             try:
-                done.append(await self._embed(part))
+                await self._embed(part)
             except Exception as error:  # noqa: BLE001 - raised when the other lanes are through
                 failed.append(error)
 
@@ -114,26 +115,26 @@ class VectorWriter:
                 group.start_soon(lane, part)
         if failed:
             raise failed[0]
-        return sum(done)
 
     def waiting(self) -> int:
         """Return how many chunks have neither a vector nor a refusal."""
         return int(
-            self._db.execute(f"SELECT count(*) FROM chunk_{self._generation} AS chunk WHERE {_MISSING}", (self._space.number,)).get
+            self._db.execute(f"SELECT count(*) FROM chunk_{self.generation} AS chunk WHERE {_MISSING}", (self._space.number,)).get
         )
 
     def would_pay_again(self) -> bool:
         """Tell whether chunks have vectors of another embedder and none of this one: a change of provider, not a first sync."""
         sql = (
-            f"SELECT EXISTS(SELECT 1 FROM embedding JOIN chunk_{self._generation} AS chunk ON chunk.hash = embedding.hash "
+            f"SELECT EXISTS(SELECT 1 FROM embedding JOIN chunk_{self.generation} AS chunk ON chunk.hash = embedding.hash "
             "WHERE (embedding.space = ?) = ?)"
         )
         space = self._space.number
         return not self._db.execute(sql, (space, 1)).get and bool(self._db.execute(sql, (space, 0)).get)
 
-    def prune(self, search: MemorySearch) -> int:
-        """Bring the cache within its limits, and return how many vectors were removed."""
-        return prune(self._db, self._generation, self._space.number, search)
+    @property
+    def space(self) -> int:
+        """The number of the embedder's space; 0 before its first vector."""
+        return self._space.number
 
     def forget_limits(self) -> None:
         """Go back to the limits that the embedder gives itself."""
@@ -142,7 +143,7 @@ class VectorWriter:
 
     def _missing(self) -> list[int]:
         """Return a chunk for each text that has no vector, newest notes first."""
-        chunks, files = f"chunk_{self._generation}", f"file_{self._generation}"
+        chunks, files = f"chunk_{self.generation}", f"file_{self.generation}"
         rows = self._db.execute(
             f"SELECT min(chunk.id) FROM {chunks} AS chunk JOIN {files} AS file ON file.id = chunk.file WHERE {_MISSING} "
             "GROUP BY chunk.hash ORDER BY max(file.mtime_ns) DESC, chunk.id",
@@ -152,8 +153,8 @@ class VectorWriter:
 
     def _read(self, chunks: Sequence[int]) -> list[tuple[bytes, str]]:
         sql = (
-            f"SELECT {PLACE} FROM chunk_{self._generation} AS chunk "
-            f"JOIN file_{self._generation} AS file ON file.id = chunk.file WHERE chunk.id = ?"
+            f"SELECT {PLACE} FROM chunk_{self.generation} AS chunk "
+            f"JOIN file_{self.generation} AS file ON file.id = chunk.file WHERE chunk.id = ?"
         )
         reader = Reader()
         try:
@@ -166,38 +167,45 @@ class VectorWriter:
         finally:
             reader.close()
 
-    async def _embed(self, part: list[tuple[bytes, str]]) -> int:
+    async def _embed(self, part: list[tuple[bytes, str]]) -> None:
         """Embed `part`. What is refused is halved until the one text stands alone, which is remembered with the reason."""
         smaller = list(packed(part, lambda: self.limits, itemgetter(1)))
         if len(smaller) > 1:  # the limits were lowered since it was packed
-            return sum([await self._embed(less) for less in smaller])
+            for less in smaller:
+                await self._embed(less)
+            return
         texts = [text for _, text in part]
         try:
             vectors = await self._ask(texts) if len(part) > 1 else await self._alone(texts[0])
         except ProviderError as error:
-            too_long = isinstance(error, TextTooLong)
-            if len(part) > 1 and too_long:
-                return await self._embed_halves(part, too_long=True)
-            if not (too_long or _may_be_the_text(error)) or not await self._embeds_others():
-                raise
-            if len(part) > 1:
-                return await self._embed_halves(part, too_long=False)
+            await self._refused(part, error)
+        else:
+            await in_thread(self._space.store, [identity for identity, _ in part], vectors)
+            self.embedded += len(part)
+
+    async def _refused(self, part: list[tuple[bytes, str]], error: ProviderError) -> None:
+        """Halve what was refused, or remember the reason; raise `error` again if it is not the fault of the texts."""
+        too_long = isinstance(error, TextTooLong)
+        divisible = len(part) > 1
+        if not (too_long and divisible) and not ((too_long or _may_be_the_text(error)) and await self._embeds_others()):
+            raise error
+        if divisible:
+            await self._embed_halves(part, too_long=too_long)
+        else:
             self._exceptions += 1
             await in_thread(self._space.refuse, part[0][0], str(error))
-            return 0
-        return await in_thread(self._space.store, [identity for identity, _ in part], vectors)
 
-    async def _embed_halves(self, part: list[tuple[bytes, str]], *, too_long: bool) -> int:
+    async def _embed_halves(self, part: list[tuple[bytes, str]], *, too_long: bool) -> None:
         """Embed both halves. Where no text of them was to blame, the request as a whole was too large, which is remembered."""
         half = (len(part) + 1) // 2
         before = self._exceptions
-        count = await self._embed(part[:half]) + await self._embed(part[half:])
+        await self._embed(part[:half])
+        await self._embed(part[half:])
         if too_long and self._exceptions == before:
             sizes = [sum(tokens_of(text) for _, text in some) for some in (part[:half], part[half:])]
             texts, tokens = min(self.limits.texts, half), min(self.limits.request_tokens, max(sizes))
             self.limits = replace(self.limits, texts=texts, request_tokens=tokens)
             await in_thread(self._space.learn, texts, tokens)
-        return count
 
     async def _alone(self, text: str) -> Vectors:
         """Embed one text; the vector of one that is too long is the mean of those of its pieces, weighted by their length."""

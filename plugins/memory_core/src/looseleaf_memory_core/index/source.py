@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from hashlib import blake2b
 
-from looseleaf import LooseleafError
-
 #: Where the text of a chunk stands: what `Reader.chunk` takes, as columns of a chunk and its file.
 PLACE = "absolute, begin, chunk.size, file.size, mtime_ns, chunk.hash"
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -14,11 +12,6 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0
 
 class NotTextError(Exception):
     """A file is not UTF-8 text."""
-
-
-def told(error: Exception) -> str:
-    """Return what `error` says; one that is not ours gets its kind, too."""
-    return str(error) if isinstance(error, LooseleafError) else f"{type(error).__name__}: {error}"
 
 
 def digest(data: bytes) -> bytes:

@@ -31,8 +31,8 @@ class Space:
         """Its number in the index; 0 before the first vector."""
         return known_space(self._db, self._fingerprint)[0]
 
-    def store(self, identities: Sequence[bytes], vectors: Vectors) -> int:
-        """Write a vector for each text; one that cannot be compared is refused with the reason. Return how many texts."""
+    def store(self, identities: Sequence[bytes], vectors: Vectors) -> None:
+        """Write a vector for each text; one that cannot be compared is refused with the reason."""
         with self._writing, self._db:
             width = vectors.shape[1] if vectors.ndim == 2 else 0
             number, dimensions = self._made(width)
@@ -44,7 +44,6 @@ class Space:
                 self._db.execute(
                     "INSERT OR IGNORE INTO embedding(space, hash, vector) VALUES(?, ?, ?)", (number, identity, row.tobytes())
                 )
-        return len(identities)
 
     def refuse(self, identity: bytes, reason: str) -> None:
         """Remember why a text has no vector and is not sent again."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from time import monotonic
 from typing import Any
 
@@ -196,8 +195,3 @@ class WordIndexer:
         table = f"words_{generation}"
         for command, value in commands.items():
             self._db.execute(f"INSERT INTO {table}({table}, rank) VALUES(?, ?)", (command, value))
-
-
-def with_vectors(report: SyncReport, embedded: int, pending: int, notes: Iterable[Note]) -> SyncReport:
-    """Return `report` with what the second half of a sync did."""
-    return replace(report, embedded=embedded, pending=pending, notes=(*report.notes, *notes))

@@ -1,13 +1,11 @@
-"""A pause after a failure, longer each time, so that a provider that is down is not asked at every search."""
+"""What is needed to let another step in: a pause after a failure, longer each time, after which the first is asked again."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from time import monotonic
 
-from looseleaf import ProviderError
-
-from .index.source import told
+from .errors import ProviderError, told
 
 _FIRST_S, _LONGEST_S = 5.0, 120.0
 
