@@ -137,11 +137,13 @@ def test_every_law_is_listed_as_it_is() -> None:
 def test_every_provider_is_listed_as_it_is() -> None:
     """docs/providers.md names model, address and variables."""
     from looseleaf_memory_core.embedders.keys import VARIABLES
+    from looseleaf_memory_core.embedders.local import MODEL
     from looseleaf_memory_core.embedders.providers import PROVIDERS
 
     text = (ROOT / "docs" / "providers.md").read_text("utf-8")
     rows = {row[0]: row[1:] for row in re.findall(r"^\| `([\w-]+)` \| `(.*?)` \| (.*?) \| (.*?) \|$", text, re.MULTILINE)}
-    assert set(rows) == {*PROVIDERS, "bundled", "bundled-e5"}
+    assert set(rows) == {*PROVIDERS, "bundled", "bundled-e5", "local"}
+    assert rows["local"][0] == MODEL.rpartition("/")[2]
     for name, provider in PROVIDERS.items():
         model, address, keys = rows[name]
         assert (model, address) == (provider.model, f"`{provider.base_url}`")

