@@ -19,7 +19,7 @@ SOURCES = [path for folder in (CORE, MEMORY_CORE, MEMORY_QMD) for path in sorted
 # From the top down: a module may import from its own row or from rows below it.
 LAYERS = (
     {"cli", "testing"},
-    {"tools", "evaluate"},
+    {"tools", "evaluate", "doctor"},
     {"notebook", "_check"},
     {"_embedders"},
     {"_plugins", "pipeline", "present", "session", "reading", "fallback"},

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Blocking,
         Calibrated,
         Clock,
+        Diagnosing,
         Embedder,
         Loading,
         MemorySlot,
@@ -39,7 +40,22 @@ if TYPE_CHECKING:
     from .reading import read_page
     from .results import FoundHit, SearchResult, Step, Trace
     from .settings import AgentSettings, Settings, load_settings
-    from .types import Fallback, FileStatus, Hit, Limits, Note, Page, Probe, Progress, Query, Retrieval, Status, SyncReport, Vectors
+    from .types import (
+        Check,
+        Fallback,
+        FileStatus,
+        Hit,
+        Limits,
+        Note,
+        Page,
+        Probe,
+        Progress,
+        Query,
+        Retrieval,
+        Status,
+        SyncReport,
+        Vectors,
+    )
     from .workspace import Layout
 
 _HOMES = {
@@ -47,11 +63,11 @@ _HOMES = {
     "errors": "ConfigError LooseleafError NotConfigured PluginError ProviderError ReadRefused StageError StoreError TextTooLong",
     "hookspecs": "hookimpl",
     "notebook": "Notebook open_notebook",
-    "protocols": "Blocking Calibrated Clock Embedder Loading MemorySlot Named Outlined Paid Postprocessor Probing Prompt Quick Ranker Scripted",
+    "protocols": "Blocking Calibrated Clock Diagnosing Embedder Loading MemorySlot Named Outlined Paid Postprocessor Probing Prompt Quick Ranker Scripted",
     "settings": "AgentSettings Settings load_settings",
     "reading": "read_page",
     "results": "FoundHit SearchResult Step Trace",
-    "types": "Fallback FileStatus Hit Limits Note Page Probe Progress Query Retrieval Status SyncReport Vectors",
+    "types": "Check Fallback FileStatus Hit Limits Note Page Probe Progress Query Retrieval Status SyncReport Vectors",
     "workspace": "Layout",
 }
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
@@ -60,8 +76,10 @@ __all__ = [
     "AgentSettings",
     "Blocking",
     "Calibrated",
+    "Check",
     "Clock",
     "ConfigError",
+    "Diagnosing",
     "Embedder",
     "Fallback",
     "FileStatus",

@@ -153,10 +153,10 @@ class Notebook:
         status = await self.slot.status()
         return replace(status, notes=(*self.notes, *status.notes))
 
-    async def probe(self) -> Probe | None:
-        """Return how the embedder answers one request; None without one."""
+    async def probe(self, *, fallback: bool = False) -> Probe | None:
+        """Return how the embedder, or the one that steps in, answers one request; None without one."""
         probe = getattr(self.slot, "probe", None)
-        return await probe() if probe else None
+        return await probe(fallback=fallback) if probe else None
 
     async def aclose(self) -> None:
         """Close the slot; a second call does nothing."""

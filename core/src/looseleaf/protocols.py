@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
-from .types import Hit, Limits, Page, Probe, ProgressCallback, Purpose, Query, Retrieval, Status, SyncReport
+from .types import Check, Hit, Limits, Page, Probe, ProgressCallback, Purpose, Query, Retrieval, Status, SyncReport
 
 if TYPE_CHECKING:
     from .types import Vectors
@@ -142,8 +142,20 @@ class Loading(Protocol):
 class Probing(Protocol):
     """A slot that can try its embedder."""
 
-    async def probe(self) -> Probe | None:
-        """Return how one request went; None without an embedder. A failure is told in the answer, never raised."""
+    async def probe(self, *, fallback: bool = False) -> Probe | None:
+        """Return how one request to the embedder, or to the one that steps in, went; None without one.
+
+        A failure is told in the answer, never raised.
+        """
+        ...
+
+
+@runtime_checkable
+class Diagnosing(Protocol):
+    """A slot that can look its own parts over, for `looseleaf doctor`."""
+
+    async def diagnose(self) -> Sequence[Check]:
+        """Return what was found, in the order in which one part needs another. Nothing is changed."""
         ...
 
 

@@ -174,6 +174,22 @@ class Probe:
     error: str = ""
 
 
+class Check(NamedTuple):
+    """One part of the set-up that was looked at.
+
+    Attributes:
+        name: Which part.
+        state: `ok`, `warning` (it works, not as well as it could) or `failure`.
+        text: What was found.
+        remedy: What to do, or an empty string.
+    """
+
+    name: str
+    state: Literal["ok", "warning", "failure"]
+    text: str
+    remedy: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """Part of one memory file.

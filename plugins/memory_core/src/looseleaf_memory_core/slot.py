@@ -14,6 +14,7 @@ import apsw
 
 from looseleaf import (
     AgentSettings,
+    Check,
     Embedder,
     Fallback,
     Hit,
@@ -101,11 +102,17 @@ class CoreSlot:
         """Return `hits` with their text as it stands in the files now."""
         return await in_thread(self._load, hits)
 
-    async def probe(self) -> Probe | None:
-        """Return how the embedder answers one question."""
-        if not self._askers:
+    async def diagnose(self) -> list[Check]:
+        """Return what is found of the index file, what it holds, and SQLite's extension."""
+        from .checks import core_checks
+
+        return await in_thread(core_checks, self._path, self._settings.search.store.vector)
+
+    async def probe(self, *, fallback: bool = False) -> Probe | None:
+        """Return how the embedder, or the one that steps in, answers one question."""
+        if len(self._askers) <= fallback:
             return None
-        asker = self._askers[0]
+        asker = self._askers[fallback]
         begun = monotonic()
         dimensions, error = 0, ""
         try:
@@ -173,7 +180,10 @@ class CoreSlot:
         if not self._path.exists():
             return embedder.limits
         with ExitStack() as stack:
-            db = connect(self._path)
+            try:
+                db = connect(self._path, write=False)
+            except StoreError:
+                return embedder.limits
             stack.callback(db.close)
             return Space(db, embedder.fingerprint).limits(embedder.limits)
 

@@ -25,7 +25,7 @@ class Extension(NamedTuple):
 
 
 def connect(path: Path, *, write: bool = True) -> apsw.Connection:
-    """Return a connection to the index at `path`, made if it is missing and made anew if it is damaged or of another version.
+    """Return a connection to the index at `path`, made if it is missing and, where it may be written, made anew if it is damaged or of another version.
 
     Files are readable by their owner only. In WAL mode readers never wait for a writer; where the disk cannot do that
     (network mounts), SQLite's own journal is used.
@@ -35,7 +35,9 @@ def connect(path: Path, *, write: bool = True) -> apsw.Connection:
     """
     try:
         return _open(path, write=write)
-    except (apsw.NotADBError, apsw.CorruptError):
+    except (apsw.NotADBError, apsw.CorruptError) as error:
+        if not write:
+            raise StoreError(f"the index {path} is damaged: {error}") from error
         remove(path)  # everything in it can be derived again from the notes
     except apsw.Error as error:
         raise StoreError(f"the index {path} cannot be opened: {error}. Check who owns it, or set LOOSELEAF_STATE_DIR.") from error
