@@ -13,7 +13,6 @@ from looseleaf._run import run
 from looseleaf.fallback import Rest
 from looseleaf.testing import EmbeddingServer, HashEmbedder
 from looseleaf.tools import result_json
-from looseleaf_memory_core.embedders._http import Patience
 from looseleaf_memory_core.slot import CoreSlot
 
 
@@ -78,8 +77,7 @@ class Pair:
 
 
 @pytest.fixture
-def pair(opened: Callable[..., Notebook], monkeypatch: pytest.MonkeyPatch) -> Iterator[Pair]:
-    monkeypatch.setattr("looseleaf_memory_core.embedders._http.SEARCHING", Patience(1.0, 0.2, 2))
+def pair(opened: Callable[..., Notebook]) -> Iterator[Pair]:
     with EmbeddingServer() as first, EmbeddingServer(wire="ollama", dimensions=4) as second:
         yield Pair(opened, first, second)
 

@@ -214,11 +214,12 @@ class Page:
 
 
 class Progress(NamedTuple):
-    """How far a sync is: `done` of `total` in a stage (`scan`, `index`, `embed`)."""
+    """How far a sync is: `done` of `total` in a stage (`index`, `embed`, `batch`), and what else there is to say."""
 
     stage: str
     done: int
     total: int
+    text: str = ""
 
 
 ProgressCallback: TypeAlias = Callable[[Progress], None]

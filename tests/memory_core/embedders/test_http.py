@@ -17,7 +17,8 @@ import pytest
 
 from looseleaf import ProviderError, TextTooLong
 from looseleaf.testing import EmbeddingServer
-from looseleaf_memory_core.embedders._http import Client, Patience, _retry_after
+from looseleaf_memory_core.embedders._http import Client, _retry_after
+from looseleaf_memory_core.embedders.call import Patience
 
 LONG = Patience(5.0, 5.0)
 Answer = tuple[int, dict[str, str], str]

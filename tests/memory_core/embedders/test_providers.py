@@ -13,7 +13,7 @@ import pytest
 
 from looseleaf import ConfigError, NotConfigured, ProviderError, TextTooLong
 from looseleaf.testing import EmbeddingServer, Law, embedder_laws
-from looseleaf_memory_core.embedders._http import Patience
+from looseleaf_memory_core.embedders.call import Patience
 from looseleaf_memory_core.embedders.models import MODELS, Model, known_model
 from looseleaf_memory_core.embedders.providers import PROVIDERS, remote_embedder
 from looseleaf_memory_core.embedders.remote import Options, RemoteEmbedder, usable

@@ -75,7 +75,7 @@ def progress(*, quiet: bool = False) -> Iterator[ProgressCallback]:
     bar: Any = None
     tasks: dict[str, Any] = {}
     begun = monotonic()
-    titles = {"index": "indexing words", "embed": "embedding"}
+    titles = {"index": "indexing words", "embed": "embedding", "batch": "batch jobs"}
 
     def show(step: Progress) -> None:
         nonlocal bar
@@ -86,7 +86,8 @@ def progress(*, quiet: bool = False) -> Iterator[ProgressCallback]:
             bar.start()
         if step.stage not in tasks:
             tasks[step.stage] = bar.add_task(titles.get(step.stage, step.stage), total=step.total)
-        bar.update(tasks[step.stage], completed=step.done, total=step.total)
+        title = " ".join(filter(None, (titles.get(step.stage, step.stage), step.text)))
+        bar.update(tasks[step.stage], completed=step.done, total=step.total, description=title)
 
     try:
         yield show

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ._law import Law
+    from .batches import BatchServer
     from .embedders import embedder_laws
     from .fakes import DictSlot, FixedClock, HashEmbedder
     from .memory import memory_laws
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from .servers import EmbeddingServer
 
 _HOMES = {
+    "BatchServer": "batches",
     "DictSlot": "fakes",
     "EmbeddingServer": "servers",
     "FixedClock": "fakes",
@@ -35,6 +37,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "BatchServer",
     "DictSlot",
     "EmbeddingServer",
     "FixedClock",

@@ -65,9 +65,9 @@ class Searcher:
 
     def has_vectors(self) -> bool:
         """Tell whether there is anything to compare a query's vector with, or was when the index was last looked at."""
-        if not self._space:
+        if not self._dimensions:
             self._refresh()
-        return self._space > 0
+        return self._dimensions > 0
 
     def search(self, query: Query, vector: Vectors | None) -> Retrieval:
         """Return the candidates for `query`; without a `vector` by words only."""
@@ -75,7 +75,7 @@ class Searcher:
             self._refresh()
             if self._keywords is None:
                 return Retrieval({}, (self._no_files(),))
-            if not self._space:
+            if not self._dimensions:
                 vector = None
             parsed = parse_query(query.text)
             asked = asked_days(query.text, query.now.date())
@@ -146,7 +146,7 @@ class Searcher:
         self._places.clear()
         live = schema.live_generation(self._db)
         if live is None:
-            self._keywords, self._count, self._space = None, 0, 0
+            self._keywords, self._count, self._dimensions = None, 0, 0
             return
         if self._keywords is None or live[0] != self._generation:
             self._generation = live[0]

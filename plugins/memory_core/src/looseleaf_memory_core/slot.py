@@ -41,6 +41,7 @@ from .store.database import connect
 if TYPE_CHECKING:
     from looseleaf import Vectors
 
+    from .index.relay import Relay
     from .index.sync import WordIndexer
 
 _FIRST_WORDS_S = 2.0
@@ -135,24 +136,40 @@ class CoreSlot:
         self, *, force: bool = False, progress: ProgressCallback | None = None, budget_s: float | None = None
     ) -> SyncReport:
         """Index words, then vectors; one process at a time."""
-        from .index.lock import enter_index_lock
-        from .index.relay import Relay
+        from .index.relay import summed
 
         begun = monotonic()
+        ends = None if budget_s is None else begun + budget_s
+        until = begun + 60 * self._settings.search.remote.batch.timeout_minutes
         with ExitStack() as stack:
             db = await in_thread(connect, self._path)
             stack.callback(db.close)
-            indexer = self._indexer(db)
-            relay = Relay(db, self._askers, self._settings.search)
-            current = None if force else await in_thread(indexer.current)
-            if current and not await in_thread(relay.waiting):
-                return current
-            if not await in_thread(enter_index_lock, stack, self._path, budget_s):
+            report, relay = await self._turn(db, force=force, progress=progress, ends=ends)
+            while relay and await relay.wait(until if ends is None else min(until, ends), progress):
+                more, relay = await self._turn(db, force=False, progress=progress, ends=ends)
+                report = summed(report, more)
+            standing = await in_thread(relay.standing) if relay else []
+            return replace(report, notes=(*report.notes, *standing))
+
+    async def _turn(
+        self, db: apsw.Connection, *, force: bool, progress: ProgressCallback | None, ends: float | None
+    ) -> tuple[SyncReport, Relay | None]:
+        """Do what can be done now, with the lock; where something is left to wait for, return who waits, without it."""
+        from .index.lock import enter_index_lock
+        from .index.relay import Relay
+
+        indexer = self._indexer(db)
+        relay = Relay(db, self._askers, self._settings.search)
+        current = None if force else await in_thread(indexer.current)
+        if current is not None and await in_thread(relay.is_idle):
+            return current, None
+        left = None if ends is None else max(0.0, ends - monotonic())
+        with ExitStack() as stack:
+            if not await in_thread(enter_index_lock, stack, self._path, left):
                 busy = Note("busy", "another process is indexing these notes; this is answered from what it has done so far")
-                return await in_thread(indexer.standing, busy)
+                return await in_thread(indexer.standing, busy), None
             report = await in_thread(indexer.run, force=force, progress=progress)
-            ends = None if budget_s is None else begun + budget_s
-            return await relay.run(report, force=force, progress=progress, ends=ends)
+            return await relay.run(report, force=force, progress=progress, ends=ends), relay
 
     async def status(self) -> Status:
         """Return what the index holds and how it differs from the files."""

@@ -11,6 +11,7 @@ import apsw
 
 from looseleaf import AgentSettings, Embedder, FileStatus, Layout, Note, Scripted, Status, StoreError
 
+from .index.jobs import batch_status
 from .index.ledger import difference, file_statuses, known_files
 from .store import schema
 from .store.database import connect, load_extension
@@ -63,6 +64,12 @@ def _status(db: apsw.Connection, path: Path, settings: AgentSettings, layout: La
         "sources": list(settings.search.sources),
         "roots": [layout.shown(root.path) for root in layout.roots()],
     }
+    batch = settings.search.remote.batch
+    jobs = getattr(embedder, "jobs", None)
+    if batch.enabled or jobs:
+        tells = batch_status(db, space, batch, jobs)
+        if batch.enabled or tells["jobs"]:
+            details["batch"] = tells
     if len(embedders) > 1:
         details["fallback"] = _standby(db, live[0] if live else None, embedders[1])
     notes = (

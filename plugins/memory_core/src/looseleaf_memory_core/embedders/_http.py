@@ -8,9 +8,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from time import monotonic, time
 from typing import Any
@@ -21,6 +20,7 @@ import stamina
 
 from looseleaf import ProviderError, TextTooLong
 
+from .call import Call, Patience
 from .pace import Pace
 
 _TOO_LONG = re.compile(
@@ -32,27 +32,6 @@ _SURE = re.compile(r"\bNaN\b|unsupported value")  # a text that the model cannot
 _MAY_RETRY = frozenset({408, 409, 425, 429})
 _SHOWN = 200
 _HOPS = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long is waited.
-
-    Attributes:
-        request_s: Seconds for one request, until its answer is read.
-        total_s: Seconds for a request with all its retries.
-        attempts: How often it is tried.
-        turn_s: Seconds that it may wait for its turn where there is a rate to keep to.
-    """
-
-    request_s: float
-    total_s: float
-    attempts: int = 8
-    turn_s: float = 3600.0
-
-
-SEARCHING = Patience(20.0, 8.0, 3, 8.0)  # somebody is waiting
-INDEXING = Patience(120.0, 60.0)
 logging.getLogger("stamina").addHandler(logging.NullHandler())  # retries are told by those who give up, not on stderr
 
 
@@ -65,7 +44,7 @@ class _RefusedError(ProviderError):
 
 
 class Client:
-    """Posts JSON to one provider.
+    """Sends requests to one provider.
 
     Args:
         provider: Its name, for messages.
@@ -97,17 +76,26 @@ class Client:
         return f"Client({self.provider}, {self.base_url})"
 
     async def post(self, path: str, body: Any, patience: Patience, *, texts: int = 1, tokens: int = 0) -> Any:
-        """Return the answer's JSON. `texts` and `tokens` are what it counts in a rate.
+        """Send JSON, and return the answer's. `texts` and `tokens` are what it counts in a rate.
 
         Raises:
             TextTooLong: the request is too large.
             ProviderError: the provider refused, failed, or answered with something that is no JSON.
         """
         await self._in_turn(patience, texts, tokens)
+        return await self.send(Call("POST", path, body), patience, texts=texts, tokens=tokens)
+
+    async def send(self, call: Call, patience: Patience, *, texts: int = 0, tokens: int = 0) -> Any:
+        """Send `call`, and return the answer's JSON; a retry counts `texts` and `tokens` once more.
+
+        Raises:
+            TextTooLong: the request is too large.
+            ProviderError: the provider refused, failed, or answered with something that is no JSON.
+        """
         begun = monotonic()
 
         def wait(error: Exception) -> bool | float:
-            if not isinstance(error, ProviderError) or not error.retryable:
+            if not isinstance(error, ProviderError) or not error.retryable or (call.once and error.status is None):
                 return False
             told = error.retry_after_s if isinstance(error, _RefusedError) else None
             return True if told is None else told if monotonic() - begun + told <= patience.total_s else False
@@ -116,11 +104,36 @@ class Client:
             on=wait, attempts=patience.attempts, timeout=patience.total_s, wait_initial=0.25, wait_max=8.0, wait_jitter=0.25
         ):
             with attempt:
-                if attempt.num > 1:
+                if attempt.num > 1 and texts:
                     await self._in_turn(patience, texts, tokens)
                 await self._until_quiet(begun + patience.total_s)
-                return await self._with_each_key(path, body, patience)
+                return await self._with_each_key(call, patience)
         raise AssertionError("a retry context ends with an answer or an error")
+
+    async def lines(self, path: str, patience: Patience) -> AsyncGenerator[str]:
+        """Yield the lines of a file as they come, without blank ones.
+
+        Raises:
+            ProviderError: it cannot be had, or was cut in the middle.
+        """
+        url = self._url(path)
+        try:
+            async with (
+                asyncio.timeout(patience.total_s),
+                self._open().stream("GET", url, headers=dict(self._headers(self._keys[self._turn]))) as answer,
+            ):
+                if answer.has_redirect_location:
+                    self._target(url, answer.headers["location"])
+                if answer.status_code >= 400 or answer.has_redirect_location:
+                    await answer.aread()
+                    self._read(answer)
+                async for line in answer.aiter_lines():
+                    if line.strip():
+                        yield line
+        except TimeoutError:
+            raise ProviderError(f"{self.provider} did not give a file within {patience.total_s:g} s", retryable=True) from None
+        except httpx.HTTPError as error:
+            raise self._lost(url, error) from None
 
     async def aclose(self) -> None:
         """Close the connections; a second call does nothing."""
@@ -143,10 +156,10 @@ class Client:
         if pause > 0:
             await asyncio.sleep(pause)
 
-    async def _with_each_key(self, path: str, body: Any, patience: Patience) -> Any:
+    async def _with_each_key(self, call: Call, patience: Patience) -> Any:
         for left in reversed(range(len(self._keys))):
             try:
-                return await self._send(path, body, patience)
+                return await self._send(call, patience)
             except _RefusedError as error:
                 if error.status != 429:
                     raise
@@ -159,13 +172,15 @@ class Client:
                     raise
         raise AssertionError("there is at least one key")
 
-    async def _send(self, path: str, body: Any, patience: Patience) -> Any:
-        url = self.base_url + path
+    async def _send(self, call: Call, patience: Patience) -> Any:
+        url = self._url(call.path)
         headers = dict(self._headers(self._keys[self._turn]))
+        if call.content_type:
+            headers["Content-Type"] = call.content_type
         try:
             async with asyncio.timeout(patience.request_s):
                 for _ in range(_HOPS):
-                    answer = await self._open().post(url, json=body, headers=headers)
+                    answer = await self._open().request(call.method, url, json=call.json, content=call.content, headers=headers)
                     if not answer.has_redirect_location:
                         return self._read(answer)
                     url = self._target(url, answer.headers["location"])
@@ -174,9 +189,15 @@ class Client:
         except httpx.InvalidURL as error:
             raise ProviderError(f"{self.provider}: the address {self.base_url!r} is not valid: {error}") from None
         except httpx.HTTPError as error:
-            text = f"{self.provider} at {urlsplit(url).netloc} cannot be reached: {type(error).__name__}: {self._clean(str(error))}"
-            raise ProviderError(text, retryable=True) from None
+            raise self._lost(url, error) from None
         raise ProviderError(f"{self.provider} redirects in a circle")
+
+    def _url(self, path: str) -> str:
+        return path if "://" in path else self.base_url + path
+
+    def _lost(self, url: str, error: Exception) -> ProviderError:
+        text = f"{self.provider} at {urlsplit(url).netloc} cannot be reached: {type(error).__name__}: {self._clean(str(error))}"
+        return ProviderError(text, retryable=True)
 
     def _target(self, url: str, location: str) -> str:
         """Return where a redirect leads, if that is the same host: a key is for the host that it was given for."""

@@ -9,6 +9,9 @@ from typing import Any
 from looseleaf import AgentSettings, ConfigError
 from looseleaf.settings import resolve_secret
 
+from .batch import BatchDialect
+from .batch_gemini import GeminiBatch
+from .batch_openai import OpenAIBatch, VoyageBatch
 from .gemini import GeminiDialect
 from .keys import find_keys, models_section, require_keys
 from .models import known_model, overridden
@@ -26,6 +29,7 @@ class Provider:
         model: What is used unless config says otherwise.
         dialect: Makes its dialect.
         needs_key: Whether it cannot be asked without one.
+        batch: Makes the dialect of its batch jobs, from model, dimensions, prefix and input type; None if it has no such thing.
         prefixes: What may stand before a model's name in config, and is not sent.
     """
 
@@ -33,6 +37,7 @@ class Provider:
     model: str
     dialect: Callable[[AgentSettings], Dialect]
     needs_key: bool = True
+    batch: Callable[[str, int | None, str, str | None], BatchDialect] | None = None
     prefixes: tuple[str, ...] = ()
 
 
@@ -55,13 +60,14 @@ def _openai(settings: AgentSettings) -> Dialect:
 
 
 PROVIDERS: Mapping[str, Provider] = {
-    "openai": Provider("https://api.openai.com/v1", "text-embedding-3-small", _openai, prefixes=("openai/",)),
-    "voyage": Provider("https://api.voyageai.com/v1", "voyage-4-large", _voyage, prefixes=("voyage/",)),
+    "openai": Provider("https://api.openai.com/v1", "text-embedding-3-small", _openai, batch=OpenAIBatch, prefixes=("openai/",)),
+    "voyage": Provider("https://api.voyageai.com/v1", "voyage-4-large", _voyage, batch=VoyageBatch, prefixes=("voyage/",)),
     "mistral": Provider("https://api.mistral.ai/v1", "mistral-embed", _openai, prefixes=("mistral/",)),
     "gemini": Provider(
         "https://generativelanguage.googleapis.com/v1beta",
         "gemini-embedding-001",
         lambda settings: GeminiDialect(),
+        batch=GeminiBatch,
         prefixes=("models/", "gemini/", "google/"),
     ),
     "ollama": Provider(
@@ -108,7 +114,13 @@ def remote_embedder(name: str, settings: AgentSettings, environ: Mapping[str, st
         known = replace(known, limits=replace(known.limits, texts=1))
     given = search.remote.limits
     rated = requested and any((given.requests_per_minute, given.tokens_per_minute, given.texts_per_minute))
-    return RemoteEmbedder(provider.dialect(settings), Options(name, model, base_url, dimensions, headers, known, rated), keys)
+    options = Options(name, model, base_url, dimensions, headers, known, rated)
+    batch = (
+        provider.batch(model, dimensions, known.document, search.document_input_type or search.input_type)
+        if provider.batch
+        else None
+    )
+    return RemoteEmbedder(provider.dialect(settings), options, keys, batch)
 
 
 def _base_url(name: str, url: str) -> str:

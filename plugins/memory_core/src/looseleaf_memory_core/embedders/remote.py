@@ -13,7 +13,9 @@ from looseleaf.types import Purpose
 
 from ..packing import packed, tokens_of
 from ..text import clean
-from ._http import INDEXING, SEARCHING, Client, Patience
+from ._http import Client
+from .batch import BatchDialect, Jobs
+from .call import INDEXING, SEARCHING, Patience
 from .models import Model
 from .pace import Pace
 
@@ -70,7 +72,7 @@ class Options:
 class RemoteEmbedder:
     """One model of one provider."""
 
-    def __init__(self, dialect: Dialect, options: Options, keys: Sequence[str]) -> None:
+    def __init__(self, dialect: Dialect, options: Options, keys: Sequence[str], batch: BatchDialect | None = None) -> None:
         self.provider = options.provider
         self.model = options.model
         self.limits: Limits = options.known.limits
@@ -84,6 +86,7 @@ class RemoteEmbedder:
             lambda key: {**dialect.headers(key), **options.headers},
             Pace(self.limits, strict=options.rated),
         )
+        self.jobs = Jobs(self._client, batch) if batch else None
         self._width = options.dimensions or options.known.dimensions
         self.paid = urlsplit(options.base_url).hostname not in ("127.0.0.1", "localhost", "::1")
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import islice
 from operator import itemgetter
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import apsw
 
@@ -30,6 +30,14 @@ _MISSING = (
     "NOT EXISTS(SELECT 1 FROM embedding WHERE space = ?1 AND hash = chunk.hash) "
     "AND NOT EXISTS(SELECT 1 FROM refused WHERE space = ?1 AND hash = chunk.hash)"
 )
+_IN_FLIGHT = "EXISTS(SELECT 1 FROM in_flight WHERE space = ?1 AND hash = chunk.hash{})"
+#: Which of the texts without a vector: those that are in no job, those that came back from one, those that were in none yet.
+Which: TypeAlias = Literal["free", "returned", "new"]
+_WHICH: dict[Which, str] = {
+    "free": f" AND NOT {_IN_FLIGHT.format(' AND job > 0')}",
+    "returned": f" AND {_IN_FLIGHT.format(' AND job = 0')}",
+    "new": f" AND NOT {_IN_FLIGHT.format('')}",
+}
 
 
 class OutOfTimeError(ProviderError):
@@ -48,6 +56,7 @@ class VectorWriter:
 
     Attributes:
         generation: Of the chunks.
+        space: Where its vectors go.
         embedded: How many texts were embedded so far.
         limits: Of a request: what the embedder says, lowered by what its refusals taught.
     """
@@ -58,23 +67,23 @@ class VectorWriter:
         self.generation = generation
         self._lanes = lanes
         self._waits = waits
-        self._space = Space(db, embedder.fingerprint)
-        self.limits = self._space.limits(embedder.limits)
+        self.space = Space(db, embedder.fingerprint)
+        self.limits = self.space.limits(embedder.limits)
         self.embedded = 0
         self._works: bool | None = None
         self._exceptions = 0  # texts that had to be cut or refused
 
-    async def run(self, *, budget_s: float | None = None, progress: ProgressCallback | None = None) -> None:
-        """Embed what has no vector. What is done is kept, whatever comes after it.
+    async def run(self, *, which: Which = "free", budget_s: float | None = None, progress: ProgressCallback | None = None) -> None:
+        """Embed what has no vector and is in no batch job. What is done is kept, whatever comes after it.
 
         Raises:
             OutOfTimeError: the embedder was silent when `budget_s` was over.
             Exception: whatever the embedder raises.
         """
         ends = None if budget_s is None else monotonic() + budget_s
-        todo = await in_thread(self._missing)
+        todo = await in_thread(self.missing, which)
         for first in range(0, len(todo), _READ_AHEAD):
-            batch = await in_thread(self._read, todo[first : first + _READ_AHEAD])
+            batch = await in_thread(self.read, todo[first : first + _READ_AHEAD])
             for parts in _batched(packed(batch, lambda: self.limits, itemgetter(1)), self._lanes):
                 if ends is not None and monotonic() > ends:
                     return
@@ -119,7 +128,7 @@ class VectorWriter:
     def waiting(self) -> int:
         """Return how many chunks have neither a vector nor a refusal."""
         return int(
-            self._db.execute(f"SELECT count(*) FROM chunk_{self.generation} AS chunk WHERE {_MISSING}", (self._space.number,)).get
+            self._db.execute(f"SELECT count(*) FROM chunk_{self.generation} AS chunk WHERE {_MISSING}", (self.space.number,)).get
         )
 
     def would_pay_again(self) -> bool:
@@ -128,30 +137,26 @@ class VectorWriter:
             f"SELECT EXISTS(SELECT 1 FROM embedding JOIN chunk_{self.generation} AS chunk ON chunk.hash = embedding.hash "
             "WHERE (embedding.space = ?) = ?)"
         )
-        space = self._space.number
+        space = self.space.number
         return not self._db.execute(sql, (space, 1)).get and bool(self._db.execute(sql, (space, 0)).get)
-
-    @property
-    def space(self) -> int:
-        """The number of the embedder's space; 0 before its first vector."""
-        return self._space.number
 
     def forget_limits(self) -> None:
         """Go back to the limits that the embedder gives itself."""
-        self._space.forget_limits()
+        self.space.forget_limits()
         self.limits = self._embedder.limits
 
-    def _missing(self) -> list[int]:
+    def missing(self, which: Which) -> list[int]:
         """Return a chunk for each text that has no vector, newest notes first."""
         chunks, files = f"chunk_{self.generation}", f"file_{self.generation}"
         rows = self._db.execute(
-            f"SELECT min(chunk.id) FROM {chunks} AS chunk JOIN {files} AS file ON file.id = chunk.file WHERE {_MISSING} "
+            f"SELECT min(chunk.id) FROM {chunks} AS chunk JOIN {files} AS file ON file.id = chunk.file WHERE {_MISSING}{_WHICH[which]} "
             "GROUP BY chunk.hash ORDER BY max(file.mtime_ns) DESC, chunk.id",
-            (self._space.number,),
+            (self.space.number,),
         )
         return [chunk for (chunk,) in rows]
 
-    def _read(self, chunks: Sequence[int]) -> list[tuple[bytes, str]]:
+    def read(self, chunks: Sequence[int]) -> list[tuple[bytes, str]]:
+        """Return the identity and text of each chunk that still stands in its file."""
         sql = (
             f"SELECT {PLACE} FROM chunk_{self.generation} AS chunk "
             f"JOIN file_{self.generation} AS file ON file.id = chunk.file WHERE chunk.id = ?"
@@ -180,7 +185,7 @@ class VectorWriter:
         except ProviderError as error:
             await self._refused(part, error)
         else:
-            await in_thread(self._space.store, [identity for identity, _ in part], vectors)
+            await in_thread(self.space.store, [identity for identity, _ in part], vectors)
             self.embedded += len(part)
 
     async def _refused(self, part: list[tuple[bytes, str]], error: ProviderError) -> None:
@@ -193,7 +198,7 @@ class VectorWriter:
             await self._embed_halves(part, too_long=too_long)
         else:
             self._exceptions += 1
-            await in_thread(self._space.refuse, part[0][0], str(error))
+            await in_thread(self.space.refuse, part[0][0], str(error))
 
     async def _embed_halves(self, part: list[tuple[bytes, str]], *, too_long: bool) -> None:
         """Embed both halves. Where no text of them was to blame, the request as a whole was too large, which is remembered."""
@@ -205,7 +210,7 @@ class VectorWriter:
             sizes = [sum(tokens_of(text) for _, text in some) for some in (part[:half], part[half:])]
             texts, tokens = min(self.limits.texts, half), min(self.limits.request_tokens, max(sizes))
             self.limits = replace(self.limits, texts=texts, request_tokens=tokens)
-            await in_thread(self._space.learn, texts, tokens)
+            await in_thread(self.space.learn, texts, tokens)
 
     async def _alone(self, text: str) -> Vectors:
         """Embed one text; the vector of one that is too long is the mean of those of its pieces, weighted by their length."""

@@ -17,8 +17,9 @@ from looseleaf.types import ProgressCallback
 
 from ..asking import Asker
 from ..store.schema import live_generation
+from .batches import Batches
 from .cache import prune
-from .embed import OutOfTimeError, VectorWriter
+from .embed import OutOfTimeError, VectorWriter, Which
 
 _LANES = 4  # requests under way at once
 _CONSENT = Note(
@@ -36,9 +37,20 @@ class Relay:
         self._askers = askers
         self._search = search
 
-    def waiting(self) -> int:
-        """Return how many chunks wait for the embedder that is asked first."""
-        return self._writers[0].waiting() if self._askers else 0
+    def standing(self) -> list[Note]:
+        """Return what is in batch jobs, as a note."""
+        return self._first_batches.standing() if self._first_batches else []
+
+    async def wait(self, ends: float, progress: ProgressCallback | None) -> bool:
+        """Wait for batch jobs, if config says so; true when there is something to do."""
+        batches = self._first_batches
+        return batches is not None and self._search.remote.batch.wait and await batches.wait(ends, progress)
+
+    def is_idle(self) -> bool:
+        """Tell whether no chunk waits for the embedder that is asked first, and no job of it runs."""
+        if not self._askers or self._writers[0].waiting():
+            return not self._askers
+        return not (self._first_batches and self._first_batches.running())
 
     async def run(self, report: SyncReport, *, force: bool, progress: ProgressCallback | None, ends: float | None) -> SyncReport:
         """Return `report` with what was embedded, what waits and what went wrong."""
@@ -46,17 +58,19 @@ class Relay:
             return report
         await in_thread(lambda: self._writers)
         if not force and await in_thread(self._needs_consent):
-            return replace(report, pending=await in_thread(self.waiting), notes=(*report.notes, _CONSENT))
+            return replace(report, pending=await in_thread(self._writers[0].waiting), notes=(*report.notes, _CONSENT))
         for asker, writer in zip(self._askers, self._writers, strict=True):
             if force:
                 await in_thread(writer.forget_limits)
                 asker.rest.over()
-            error = await self._run_one(asker, writer, progress, ends)
+            batches = self._first_batches if asker is self._askers[0] else self._batches_of(asker, writer)
+            error = await self._run_one(asker, writer, batches, progress, ends)
+            notes = [*(batches.notes if batches else []), *([_failed(error)] if error else [])]
             report = replace(
                 report,
                 embedded=report.embedded + writer.embedded,
                 pending=await in_thread(writer.waiting),
-                notes=(*report.notes, *([_failed(error)] if error else [])),
+                notes=(*report.notes, *notes),
             )
             if error is None or isinstance(error, OutOfTimeError):
                 break
@@ -64,12 +78,21 @@ class Relay:
         return report
 
     async def _run_one(
-        self, asker: Asker, writer: VectorWriter, progress: ProgressCallback | None, ends: float | None
+        self,
+        asker: Asker,
+        writer: VectorWriter,
+        batches: Batches | None,
+        progress: ProgressCallback | None,
+        ends: float | None,
     ) -> Exception | None:
         """Return what went wrong, or None."""
         try:
             asker.rest.check()
-            await writer.run(budget_s=None if ends is None else max(0.0, ends - monotonic()), progress=progress)
+            if batches:
+                await batches.turn(ends)
+            which: Which = "returned" if batches and batches.takes_all else "free"
+            left = None if ends is None else max(0.0, ends - monotonic())
+            await writer.run(which=which, budget_s=left, progress=progress)
         except (RestingError, OutOfTimeError) as error:
             return error
         except Exception as error:  # noqa: BLE001 - whatever a provider does, words stay and the next run goes on
@@ -77,6 +100,17 @@ class Relay:
             return error
         asker.rest.over()
         return None
+
+    def _batches_of(self, asker: Asker, writer: VectorWriter) -> Batches | None:
+        """Return the batch jobs of an embedder that has such a thing; what was handed in is collected also when they are off now."""
+        jobs = getattr(asker.embedder, "jobs", None)
+        if jobs is None:
+            return None
+        return Batches(self._db, jobs, writer, writer.space, self._search.remote.batch)
+
+    @cached_property
+    def _first_batches(self) -> Batches | None:
+        return self._batches_of(self._askers[0], self._writers[0]) if self._askers else None
 
     @cached_property
     def _writers(self) -> list[VectorWriter]:
@@ -99,7 +133,18 @@ class Relay:
         return bool(paid) and self._writers[0].would_pay_again()
 
     def _prune(self) -> None:
-        prune(self._db, self._writers[0].generation, [writer.space for writer in self._writers], self._search)
+        prune(self._db, self._writers[0].generation, [writer.space.number for writer in self._writers], self._search)
+
+
+def summed(first: SyncReport, second: SyncReport) -> SyncReport:
+    """Return what two turns of one sync did: the state of the second, the work of both."""
+    return replace(
+        second,
+        indexed=first.indexed + second.indexed,
+        removed=first.removed + second.removed,
+        embedded=first.embedded + second.embedded,
+        notes=tuple(dict.fromkeys((*first.notes, *second.notes))),
+    )
 
 
 def _failed(error: Exception) -> Note:

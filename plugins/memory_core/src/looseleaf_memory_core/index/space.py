@@ -31,6 +31,17 @@ class Space:
         """Its number in the index; 0 before the first vector."""
         return known_space(self._db, self._fingerprint)[0]
 
+    def ensure(self) -> int:
+        """Return its number, and make it if it is new."""
+        with self._writing, self._db:
+            self._made(0)
+        return self.number
+
+    @property
+    def dimensions(self) -> int:
+        """Of its vectors; 0 before the first."""
+        return known_space(self._db, self._fingerprint)[1]
+
     def store(self, identities: Sequence[bytes], vectors: Vectors) -> None:
         """Write a vector for each text; one that cannot be compared is refused with the reason."""
         with self._writing, self._db:

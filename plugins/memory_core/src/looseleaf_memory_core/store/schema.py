@@ -35,6 +35,21 @@ CREATE TABLE IF NOT EXISTS refused(
   reason TEXT NOT NULL, -- why this text has no vector and is not asked for again
   PRIMARY KEY(space, hash)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS job( -- a batch job that was handed in and is not collected yet
+  id INTEGER PRIMARY KEY,
+  space INTEGER NOT NULL,
+  name TEXT NOT NULL,             -- the provider's
+  made REAL NOT NULL,             -- seconds since 1970
+  said TEXT NOT NULL DEFAULT '',  -- its state, in the provider's word
+  unknown INTEGER NOT NULL DEFAULT 0 -- how often that word meant nothing
+);
+CREATE TABLE IF NOT EXISTS in_flight( -- texts that are in a job, so that they are not sent again
+  space INTEGER NOT NULL,
+  hash BLOB NOT NULL,
+  job INTEGER NOT NULL,           -- 0: it came back without a vector, and is sent by itself
+  PRIMARY KEY(space, hash)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS in_flight_job ON in_flight(job);
 """
 _GENERATION = """
 CREATE TABLE file_{0}(
