@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
-from .types import Check, Hit, Limits, Page, Probe, ProgressCallback, Purpose, Query, Retrieval, Status, SyncReport
+from .types import Check, Hit, Limits, Media, Page, Probe, ProgressCallback, Purpose, Query, Retrieval, Status, SyncReport
 
 if TYPE_CHECKING:
     from .types import Vectors
@@ -92,6 +92,20 @@ class Paid(Protocol):
 
     @property
     def paid(self) -> bool: ...
+
+
+@runtime_checkable
+class Perceiving(Protocol):
+    """An embedder that takes images and sound, in the space of its texts."""
+
+    async def embed_media(self, items: Sequence[Media]) -> Vectors:
+        """Return one row an item, in order.
+
+        Raises:
+            TextTooLong: one of them is too large.
+            ProviderError: anything else went wrong, or this model takes none.
+        """
+        ...
 
 
 @runtime_checkable

@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from .errors import ReadRefused
 from .types import Page
-from .workspace import CURATED, Layout, Root
+from .workspace import CURATED, Layout, Root, modality
 
 DEFAULT_LINES = 120
 DEFAULT_CHARS = 12_000
@@ -50,6 +50,8 @@ def locate(layout: Layout, path: str, *, private: bool = True) -> tuple[Root, tu
         ReadRefused: it belongs to none.
     """
     asked = path.strip()
+    if modality(asked):
+        raise ReadRefused(path, "it is an image or sound: it can be found, but only Markdown is read")
     if not asked:
         raise ReadRefused(path, "no path was given")
     if "\x00" in asked or any("\ud800" <= char <= "\udfff" for char in asked):

@@ -67,7 +67,8 @@ class Hit(NamedTuple):
         text: The whole chunk, an exact substring of the file. A slot that can `load` may leave it empty until it is needed.
         score: In a list that goes into a ranker, that retriever's own score, higher is better; afterwards in [0, 1].
         signals: Raw measures that rankers may use. Known names: `bm25` (at least 0), `coverage`, `matched`, `exact`,
-            `cosine` ([-1, 1]), `similarity` (cosine calibrated to [0, 1]) and `dated` (how well its day is one that was asked for).
+            `cosine` ([-1, 1]), `similarity` (cosine calibrated to [0, 1]) and `dated` (how well its day is one that was asked for)
+            and `media` (1 for an image or sound, which has no words).
         source: `memory` or `sessions`.
         heading: Headings above the chunk, outermost first, joined with ` > `.
         day: The day the text is about, or None for notes that do not age.
@@ -128,6 +129,14 @@ class Retrieval:
     terms: tuple[str, ...] = ()
     withheld: tuple[Hit, ...] = ()
     fallback: Fallback | None = None
+
+
+class Media(NamedTuple):
+    """An image or sound as an embedder takes it: a line of text about it, its MIME type, its bytes."""
+
+    label: str
+    mime: str
+    data: bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,12 @@ from typing import NamedTuple
 
 #: Folders that are never walked or watched: other programs' files. Hidden folders (VCS, `.venv`, caches) are left out too.
 IGNORED_FOLDERS = frozenset(["__pycache__", "bower_components", "node_modules", "site-packages", "venv"])
+#: What is indexed beside Markdown where config says so, by the end of its name.
+MEDIA = {
+    **dict.fromkeys((".jpg", ".jpeg", ".png", ".webp", ".gif", ".heic", ".heif"), "image"),
+    **dict.fromkeys((".mp3", ".wav", ".ogg", ".opus", ".m4a", ".aac", ".flac"), "audio"),
+}
+_USUAL_PATTERN = "**/*.md"
 _LINK = "it is a symbolic link; list its target under extraPaths to include it"
 CURATED = ("MEMORY.md", "memory.md")
 _WILDCARDS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
@@ -32,12 +38,17 @@ class Root:
     """
 
     path: str
-    pattern: str = "**/*.md"
+    pattern: str = _USUAL_PATTERN
     is_file: bool = False
 
     def takes(self, relative: str) -> bool:
         """Tell whether the file at `relative` (with `/`) below this root counts."""
         return matches(relative, self.pattern)
+
+
+def modality(path: str) -> str:
+    """Return `image` or `audio` for a file that is one by its name, else an empty string."""
+    return MEDIA.get(os.path.splitext(path)[1].lower(), "")
 
 
 class Found(NamedTuple):
@@ -78,6 +89,7 @@ class Layout:
         extra_paths: More files and folders, absolute or relative to the workspace, `~` allowed, each with its pattern.
         exclude: Globs of shown paths that are left out.
         evergreen: Globs of shown paths that do not age.
+        media: Kinds of files besides Markdown, `image` and `audio`, that count below extra folders.
     """
 
     def __init__(
@@ -86,10 +98,12 @@ class Layout:
         extra_paths: Iterable[tuple[str, str]] = (),
         exclude: Iterable[str] = (),
         evergreen: Iterable[str] = (),
+        media: Iterable[str] = (),
     ) -> None:
         self.workspace = Path(os.path.abspath(workspace))
         self._exclude = tuple(exclude)
         self._evergreen = tuple(evergreen)
+        self._media = frozenset(media)
         self._days: dict[str, date | None] = {}
         self.extra: list[Root] = []
         for path, pattern in extra_paths:
@@ -172,7 +186,7 @@ class Layout:
         name = entry.name
         if entry.is_symlink():
             return Skipped(prefix + name, _LINK) if name.endswith(".md") or os.path.isdir(entry.path) else None
-        if not root.takes(inside + name):
+        if not root.takes(inside + name) and not (root.pattern == _USUAL_PATTERN and self._takes_media(root, name)):
             return None
         if name[0] == ".":
             return Skipped(prefix + name, "hidden files are ignored")
@@ -183,6 +197,9 @@ class Layout:
         if not stat.S_ISREG(info.st_mode):
             return None
         return Found(prefix + name, entry.path, info.st_size, info.st_mtime_ns, info.st_dev, info.st_ino)
+
+    def _takes_media(self, root: Root, name: str) -> bool:
+        return bool(self._media) and root in self.extra and modality(name) in self._media
 
     def day_of(self, path: str) -> date | None:
         """Return the day that the note at `path` is about, or None if it does not age.

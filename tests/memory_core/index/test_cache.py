@@ -39,8 +39,33 @@ def test_a_text_that_comes_back_is_not_paid_for_again(sync: Callable) -> None:
     assert (embedder.requests, kept) == ([], 3)
 
 
-def test_the_oldest_of_those_that_are_gone_go_first(sync: Callable) -> None:
-    """maxEntries counts all; what the notes need stays."""
+def test_the_least_recently_used_go_first(sync: Callable) -> None:
+    """CA-01: not the oldest; `a` came after `b`, but `b` stood in a note for longer."""
+    keep = {"maxEntries": 9}
+    for texts in (["b"], ["b", "a"], ["b"], ["c"]):
+        sync(texts, keep)
+    assert sync(["c"], {"maxEntries": 2})[1] == 2
+    assert sync(["c", "b"], keep)[0].requests == []
+    assert sync(["c", "a"], keep)[0].requests == [["a"]]
+
+
+def test_a_lower_limit_holds_at_once(sync: Callable) -> None:
+    """CA-01: at the next sync, although no note has changed."""
+    sync(["one", "two", "three"], {})
+    sync(["one"], {})
+    assert sync(["one"], {"maxEntries": 2})[1] == 2
+    assert sync(["one"], {"enabled": False})[1] == 1
+
+
+def test_status_tells_what_is_kept(sync: Callable, opened: Callable) -> None:
+    """CA-02: entries and bytes, those of texts that are gone, too."""
+    sync(["one", "two"], {})
+    sync(["one"], {})
+    assert run(opened().status(), inline=True).details["cache"] == {"entries": 2, "bytes": 64}
+
+
+def test_what_the_notes_need_stays(sync: Callable) -> None:
+    """maxEntries counts all; what is in a note is never removed."""
     sync(["one", "two", "three", "four"], {})
     assert sync(["four"], {"maxEntries": 2})[1] == 2
     embedder, _ = sync(["four", "one"], {"maxEntries": 2})  # newest notes are embedded first, so `one` was the last
@@ -51,7 +76,7 @@ def test_the_oldest_of_those_that_are_gone_go_first(sync: Callable) -> None:
 
 
 def test_bytes_are_a_limit_too(sync: Callable) -> None:
-    """Eight dimensions are 32 bytes."""
+    """CA-02: eight dimensions are 32 bytes."""
     sync(["one", "two", "three", "four"], {})
     assert sync(["one"], {"maxBytes": 96})[1] == 3
     assert sync(["one"], {"maxBytes": 1})[1] == 1

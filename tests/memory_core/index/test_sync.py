@@ -15,6 +15,7 @@ import pytest
 from conftest import found
 from looseleaf import Notebook, Query, StoreError
 from looseleaf._run import run
+from looseleaf.settings.surface import Chunking
 from looseleaf_memory_core.index.sync import WordIndexer
 from looseleaf_memory_core.store import schema
 from looseleaf_memory_core.store.database import connect
@@ -201,7 +202,7 @@ def test_a_killed_run_loses_nothing_finished(opened: Callable, write: Callable, 
         "import sys; from pathlib import Path; from looseleaf import Layout\n"
         "from looseleaf_memory_core.index import sync; from looseleaf_memory_core.store.database import connect\n"
         "sync._BATCH_S = 0.02\n"
-        "sync.WordIndexer(connect(Path(sys.argv[1])), Layout(Path(sys.argv[2])), 400, 80).run()"
+        "sync.WordIndexer(connect(Path(sys.argv[1])), Layout(Path(sys.argv[2]))).run()"
     )
     process = subprocess.Popen([sys.executable, "-c", code, str(database), str(workspace)])
     limit = time.monotonic() + 60
@@ -251,11 +252,11 @@ def test_the_words_of_the_fingerprint(tmp_path: Path, workspace: Path) -> None:
     from looseleaf import Layout
 
     db = connect(tmp_path / "x.sqlite")
-    indexer = WordIndexer(db, Layout(workspace), 400, 80)
+    indexer = WordIndexer(db, Layout(workspace))
     assert indexer.current() is None
     indexer.run()
     assert indexer.current() is not None
-    assert WordIndexer(db, Layout(workspace), 200, 80).current() is None
+    assert WordIndexer(db, Layout(workspace), Chunking(200, 80)).current() is None
     db.close()
 
 

@@ -113,7 +113,8 @@ class Settings:
         if search.chunking.overlap >= search.chunking.tokens:
             text = f"must be smaller than chunking.tokens ({search.chunking.tokens}), or no chunk could ever move on"
             problems.append(Problem(f"{_SEARCH_KEY}.chunking.overlap", "", f"{text}; it is {search.chunking.overlap}"))
-        if search.multimodal.enabled and (search.fallback != "none" or "gemini-embedding-2" not in (search.model or "")):
+        suits = search.provider == "gemini" and "gemini-embedding-2" in (search.model or "") and search.fallback == "none"
+        if search.multimodal.enabled and not suits:
             text = "needs provider gemini with a gemini-embedding-2 model, and fallback none"
             problems.append(Problem(f"{_SEARCH_KEY}.multimodal.enabled", "", text))
         if problems:

@@ -196,6 +196,13 @@ class Multimodal(_Strict):
     modalities: tuple[Literal["image", "audio", "all"], ...] | None = None
     max_file_bytes: Positive = 10_485_760
 
+    def kinds(self) -> tuple[str, ...]:
+        """Return which kinds of files count besides Markdown."""
+        if not self.enabled:
+            return ()
+        chosen = self.modalities or ("all",)
+        return tuple(kind for kind in ("image", "audio") if kind in chosen or "all" in chosen)
+
 
 @dataclass(frozen=True, slots=True)
 class Collection(_Strict):

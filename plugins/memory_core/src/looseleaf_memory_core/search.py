@@ -25,12 +25,13 @@ if TYPE_CHECKING:
     from looseleaf import Vectors
 
 _HITS = (
-    "SELECT chunk.id, file.path, start, end, heading, " + PLACE + " FROM json_each(?) AS wanted "
+    "SELECT chunk.id, file.path, start, end, " + PLACE + " FROM json_each(?) AS wanted "
     "CROSS JOIN chunk_{0} AS chunk ON chunk.id = wanted.value CROSS JOIN file_{0} AS file ON file.id = file"
 )
 _TEXT = "SELECT " + PLACE + " FROM chunk_{0} AS chunk JOIN file_{0} AS file ON file.id = file WHERE chunk.id = ?"
 _NOTHING = KeywordMatch(0, 0.0, 0.0, 0.0, 0.0)
 _MOST_PLACES = 4096
+_BEGIN = 2  # of PLACE; negative for what has no words
 
 
 class Searcher:
@@ -167,7 +168,7 @@ class Searcher:
         low, high = self._levels
         day_of = self._layout.day_of
         wanted = str(list({**worded, **meant, **dict.fromkeys(dated)}))  # of whole numbers, this is JSON
-        for chunk, path, start, end, heading, *place in self._db.execute(self._sql_hits, (wanted,)):
+        for chunk, path, start, end, *place in self._db.execute(self._sql_hits, (wanted,)):
             _, bm25, coverage, matched, exact = worded.get(chunk, _NOTHING)
             signals = {"bm25": bm25, "coverage": coverage, "matched": matched, "exact": exact}
             cosine = meant.get(chunk)
@@ -178,9 +179,11 @@ class Searcher:
             day = day_of(path)
             if asked and day and (fits := max(one.fits(day) for one in asked)):
                 signals["dated"] = fits
+            if place[_BEGIN] < 0:
+                signals["media"] = 1.0
             name = str(chunk)
             places[name] = place
-            hits[chunk] = Hit(name, path, start, end, "", bm25 or cosine or 0.0, signals, "memory", heading, day)
+            hits[chunk] = Hit(name, path, start, end, "", bm25 or cosine or 0.0, signals, "memory", place[0], day)
         return hits
 
     def load(self, hits: Sequence[Hit]) -> list[Hit]:

@@ -56,7 +56,9 @@ class CoreSlot:
         self._settings = settings
         self._askers = [Asker(one) for one in (embedder, fallback) if one is not None]  # in the order in which they are asked
         search = settings.search
-        self._layout = Layout(settings.workspace, search.extra_roots(), search.exclude_paths, search.evergreen_paths)
+        self._layout = Layout(
+            settings.workspace, search.extra_roots(), search.exclude_paths, search.evergreen_paths, search.multimodal.kinds()
+        )
         self._path: Path = settings.database
         self._searchers: dict[str, Searcher] = {}  # by the embedder's fingerprint
         self._searching = Lock()  # one connection, one thread at a time
@@ -187,8 +189,8 @@ class CoreSlot:
     def _indexer(self, db: apsw.Connection) -> WordIndexer:
         from .index.sync import WordIndexer
 
-        chunking = self._settings.search.chunking
-        return WordIndexer(db, self._layout, chunking.tokens, chunking.overlap)
+        search = self._settings.search
+        return WordIndexer(db, self._layout, search.chunking, search.multimodal)
 
     def _limits(self, embedder: Embedder) -> Limits:
         """Return the limits in force: those of the embedder, lowered by what its refusals taught."""

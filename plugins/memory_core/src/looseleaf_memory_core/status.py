@@ -10,7 +10,9 @@ from unicodedata import name
 import apsw
 
 from looseleaf import AgentSettings, Embedder, FileStatus, Layout, Note, Scripted, Status, StoreError
+from looseleaf.workspace import modality
 
+from .index.cache import kept
 from .index.jobs import batch_status
 from .index.ledger import difference, file_statuses, known_files
 from .store import schema
@@ -55,6 +57,7 @@ def _status(db: apsw.Connection, path: Path, settings: AgentSettings, layout: La
         "model": getattr(embedder, "model", ""),
         "requestedProvider": settings.search.provider,
         "embedded": embedded,
+        "cache": dict(zip(("entries", "bytes"), kept(db), strict=True)),  # those of texts that are gone, too
         "vector": {
             "enabled": vector.enabled,
             "path": "sqlite-vec " + extension.version if extension and extension.version else "in-process (NumPy)",
@@ -111,7 +114,7 @@ def _script_note(layout: Layout, known: Iterable[str], embedder: Embedder | None
     if not isinstance(embedder, Scripted):
         return []
     letters: Counter[str] = Counter()
-    for shown in list(known)[:_SAMPLED_NOTES]:
+    for shown in [path for path in known if not modality(path)][:_SAMPLED_NOTES]:
         try:
             with open(layout.workspace / shown, encoding="utf-8", errors="ignore") as file:
                 letters.update(char for char in file.read(_SAMPLED_CHARS) if char.isalpha())

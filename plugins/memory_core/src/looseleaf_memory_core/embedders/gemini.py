@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Sequence
 from typing import Any
 
+from looseleaf import Media
 from looseleaf.types import Purpose
 
 from .remote import Row
@@ -32,6 +34,13 @@ class GeminiDialect:
                 for text in texts
             ]
         }
+
+    def media_body(self, model: str, media: Media, dimensions: int | None) -> Any:
+        """Return the body of a request for one image or sound, after the line about it."""
+        data = {"inlineData": {"mimeType": media.mime, "data": b64encode(media.data).decode()}}
+        size = {"outputDimensionality": dimensions} if dimensions else {}
+        content = {"parts": [{"text": media.label}, data]}
+        return {"requests": [{"model": f"models/{model}", "content": content, "taskType": _TASKS["document"], **size}]}
 
     def rows(self, answer: Any) -> Sequence[Row]:
         """Return the rows of an answer."""

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
-from looseleaf import Limits, ProviderError
+from looseleaf import Limits, Media, ProviderError
 from looseleaf.types import Purpose
 
 from ..packing import packed, tokens_of
@@ -105,6 +105,25 @@ class RemoteEmbedder:
         parts = [await self._ask(part, purpose) for part in packed(texts, lambda: self.limits, str)]
         return np.concatenate(parts) if parts else np.zeros((0, self._width), np.float32)
 
+    async def embed_media(self, items: Sequence[Media]) -> Vectors:
+        """Return one unit row for each image or sound; a request each, for they are large.
+
+        Raises:
+            TextTooLong: one of them is too large.
+            ProviderError: the provider takes none, refused, failed, or gave rows that cannot be used.
+        """
+        import numpy as np
+
+        make = getattr(self._dialect, "media_body", None)
+        if make is None:
+            raise ProviderError(f"{self.provider} takes no images and no sound")
+        options = self._options
+        parts = []
+        for item in items:
+            body = make(options.model, item, options.dimensions)
+            parts.append(self._usable(await self._post(body, options.indexing, 1, tokens_of(item.label)), 1))
+        return np.concatenate(parts) if parts else np.zeros((0, self._width), np.float32)
+
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.aclose()
@@ -115,13 +134,17 @@ class RemoteEmbedder:
         sent = [prefix + (text if text.strip() else ".") for text in map(clean, texts)]  # no provider takes an empty text
         body = self._dialect.body(options.model, sent, purpose, options.dimensions)
         patience = options.searching if purpose == "query" else options.indexing
-        tokens = sum(map(tokens_of, sent))
-        answer = await self._client.post(self._dialect.path(options.model), body, patience, texts=len(sent), tokens=tokens)
+        return self._usable(await self._post(body, patience, len(sent), sum(map(tokens_of, sent))), len(sent))
+
+    async def _post(self, body: Any, patience: Patience, texts: int, tokens: int) -> Any:
+        return await self._client.post(self._dialect.path(self._options.model), body, patience, texts=texts, tokens=tokens)
+
+    def _usable(self, answer: Any, count: int) -> Vectors:
         try:
             rows = self._dialect.rows(answer)
         except (KeyError, TypeError, AttributeError, IndexError) as error:
             raise ProviderError(f"{self.provider} gave an answer without vectors ({type(error).__name__}: {error})") from None
-        vectors = usable(rows, len(texts), self.provider)
+        vectors = usable(rows, count, self.provider)
         self._width = vectors.shape[1]
         return vectors
 

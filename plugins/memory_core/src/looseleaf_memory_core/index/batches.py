@@ -17,7 +17,7 @@ from looseleaf.settings.surface import RemoteBatch
 from looseleaf.types import ProgressCallback
 
 from ..packing import tokens_of
-from .embed import VectorWriter
+from .embed import Item, VectorWriter
 from .jobs import Job, JobTable
 from .space import Space
 
@@ -174,12 +174,13 @@ class Batches:
         """Make jobs of the texts that are in none, as many as may run at once."""
         free = self._settings.concurrency - len(await in_thread(self._table.running))
         todo = await in_thread(self._writer.missing, "new") if free > 0 else []
-        texts: list[tuple[bytes, str]] = []
+        items: list[Item] = []
         for begin in range(0, len(todo), _READ_AHEAD):
-            texts += await in_thread(self._writer.read, todo[begin : begin + _READ_AHEAD])
-        long = [identity for identity, text in texts if tokens_of(text) > self._writer.limits.tokens]  # has to be cut
-        await in_thread(self._table.send_directly, long)
-        lines = [(identity.hex(), text) for identity, text in texts if tokens_of(text) <= self._writer.limits.tokens]
+            items += await in_thread(self._writer.read, todo[begin : begin + _READ_AHEAD])
+        most = self._writer.limits.tokens
+        lines = [(identity.hex(), text) for identity, text in items if isinstance(text, str) and tokens_of(text) <= most]
+        others = [identity for identity, text in items if not (isinstance(text, str) and tokens_of(text) <= most)]
+        await in_thread(self._table.send_directly, others)  # what has to be cut, and what is no text
         parts = await in_thread(self._jobs.parts, lines)
         self._left = max(0, len(parts) - max(0, free))
         for identities, content in parts[: max(0, free)]:

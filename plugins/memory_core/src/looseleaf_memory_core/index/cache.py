@@ -11,28 +11,43 @@ from collections.abc import Sequence
 
 import apsw
 
-from looseleaf.settings import MemorySearch
+from looseleaf.settings.surface import Cache
 
 
-def prune(db: apsw.Connection, generation: int, spaces: Sequence[int], search: MemorySearch) -> int:
-    """Remove what is over `cache.maxEntries` or `cache.maxBytes`, and return how many vectors that were.
+def kept(db: apsw.Connection) -> tuple[int, int]:
+    """Return how many vectors are kept, and their bytes."""
+    ((count, size),) = db.execute("SELECT count(*), coalesce(sum(length(vector)), 0) FROM embedding")
+    return count, size
 
-    Vectors of texts that are in no note go first, then those of embedders in other `spaces`, each the oldest first. With `cache.enabled`
-    false those of texts that are gone are not kept at all.
+
+def is_full(db: apsw.Connection, generation: int, cache: Cache) -> bool:
+    """Tell whether there is more than `cache.maxEntries` or `cache.maxBytes`, or anything that is not to be kept."""
+    if not cache.enabled:
+        gone = f"NOT EXISTS(SELECT 1 FROM chunk_{generation} AS chunk WHERE chunk.hash = embedding.hash)"
+        return bool(db.execute(f"SELECT EXISTS(SELECT 1 FROM embedding WHERE {gone})").get)
+    if cache.max_entries is None and cache.max_bytes is None:
+        return False
+    return not _fits(*kept(db), cache)
+
+
+def prune(db: apsw.Connection, generation: int, spaces: Sequence[int], cache: Cache) -> int:
+    """Remove what is over the limits, and return how many vectors that were.
+
+    Vectors of texts that are in no note go first, then those of embedders in other `spaces`, each the least recently used
+    first. With `cache.enabled` false those of texts that are gone are not kept at all.
     """
-    cache = search.cache
     if cache.enabled and cache.max_entries is None and cache.max_bytes is None:
         return 0
-    ((count, size),) = db.execute("SELECT count(*), coalesce(sum(length(vector)), 0) FROM embedding")
+    _mark(db, generation)
+    count, size = kept(db)
     spare = db.execute(
-        f"SELECT e.id, length(e.vector), c.hash IS NULL FROM embedding AS e LEFT JOIN (SELECT DISTINCT hash FROM chunk_{generation}) AS c "
-        "ON c.hash = e.hash WHERE c.hash IS NULL OR e.space NOT IN (SELECT value FROM json_each(?)) ORDER BY c.hash IS NOT NULL, e.id",
+        "SELECT id, length(vector), unused FROM embedding WHERE unused OR space NOT IN (SELECT value FROM json_each(?)) "
+        "ORDER BY unused = 0, unused, id",
         (json.dumps(list(spaces)),),
     )
     removed: list[int] = []
-    for identity, length, gone in spare:
-        fits = (cache.max_entries is None or count <= cache.max_entries) and (cache.max_bytes is None or size <= cache.max_bytes)
-        if fits and (cache.enabled or not gone):
+    for identity, length, unused in spare:
+        if _fits(count, size, cache) and (cache.enabled or not unused):
             break
         removed.append(identity)
         count -= 1
@@ -40,3 +55,16 @@ def prune(db: apsw.Connection, generation: int, spaces: Sequence[int], search: M
     with db:
         db.execute("DELETE FROM embedding WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(removed),))
     return len(removed)
+
+
+def _mark(db: apsw.Connection, generation: int) -> None:
+    """Note since which sync a text has been in no note: the one that is unused for longest is the least recently used."""
+    used = f"EXISTS(SELECT 1 FROM chunk_{generation} AS chunk WHERE chunk.hash = embedding.hash)"
+    with db:
+        now = 1 + int(db.execute("SELECT coalesce(max(unused), 0) FROM embedding").get)
+        db.execute(f"UPDATE embedding SET unused = 0 WHERE unused AND {used}")
+        db.execute(f"UPDATE embedding SET unused = ? WHERE NOT unused AND NOT {used}", (now,))
+
+
+def _fits(count: int, size: int, cache: Cache) -> bool:
+    return (cache.max_entries is None or count <= cache.max_entries) and (cache.max_bytes is None or size <= cache.max_bytes)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from operator import itemgetter
 from time import monotonic
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 import apsw
 
@@ -16,6 +16,7 @@ from looseleaf.types import ProgressCallback
 
 from ..packing import cut, packed, tokens_of
 from ..text import clean
+from .media import MediaPlace, read_media
 from .source import PLACE, Reader
 from .space import Space
 
@@ -38,6 +39,11 @@ _WHICH: dict[Which, str] = {
     "returned": f" AND {_IN_FLIGHT.format(' AND job = 0')}",
     "new": f" AND NOT {_IN_FLIGHT.format('')}",
 }
+
+
+#: A chunk without a vector: its identity, and its text or where its bytes are.
+Item: TypeAlias = tuple[bytes, str | MediaPlace]
+Part: TypeAlias = Sequence[Item]
 
 
 class OutOfTimeError(ProviderError):
@@ -84,14 +90,16 @@ class VectorWriter:
         todo = await in_thread(self.missing, which)
         for first in range(0, len(todo), _READ_AHEAD):
             batch = await in_thread(self.read, todo[first : first + _READ_AHEAD])
-            for parts in _batched(packed(batch, lambda: self.limits, itemgetter(1)), self._lanes):
+            texts, media = _apart(batch)
+            parted: Iterator[Part] = chain(packed(texts, lambda: self.limits, itemgetter(1)), ([item] for item in media))
+            for parts in _batched(parted, self._lanes):
                 if ends is not None and monotonic() > ends:
                     return
                 await self._in_time(parts, ends)
                 if progress:
                     progress(Progress("embed", self.embedded, len(todo)))
 
-    async def _in_time(self, parts: Sequence[list[tuple[bytes, str]]], ends: float | None) -> None:
+    async def _in_time(self, parts: Sequence[Part], ends: float | None) -> None:
         """Embed `parts`; a provider that is silent when time is up, and a little after, is not waited for."""
         if ends is None or not self._waits:
             await self._side_by_side(parts)
@@ -104,7 +112,7 @@ class VectorWriter:
         provider = getattr(self._embedder, "provider", "the embedder")
         raise OutOfTimeError(f"{provider} did not answer in the time that there was", retryable=True)
 
-    async def _side_by_side(self, parts: Sequence[list[tuple[bytes, str]]]) -> None:
+    async def _side_by_side(self, parts: Sequence[Part]) -> None:
         """Embed `parts` at the same time; all come to their end, so that nothing that is paid for is lost, then the first error is raised."""
         if len(parts) == 1:
             await self._embed(parts[0])
@@ -113,7 +121,7 @@ class VectorWriter:
 
         failed: list[Exception] = []
 
-        async def lane(part: list[tuple[bytes, str]]) -> None:
+        async def lane(part: Part) -> None:
             try:
                 await self._embed(part)
             except Exception as error:  # noqa: BLE001 - raised when the other lanes are through
@@ -155,8 +163,8 @@ class VectorWriter:
         )
         return [chunk for (chunk,) in rows]
 
-    def read(self, chunks: Sequence[int]) -> list[tuple[bytes, str]]:
-        """Return the identity and text of each chunk that still stands in its file."""
+    def read(self, chunks: Sequence[int]) -> list[Item]:
+        """Return the identity and text of each chunk that still stands in its file; of an image or sound, where it is."""
         sql = (
             f"SELECT {PLACE} FROM chunk_{self.generation} AS chunk "
             f"JOIN file_{self.generation} AS file ON file.id = chunk.file WHERE chunk.id = ?"
@@ -164,7 +172,7 @@ class VectorWriter:
         reader = Reader()
         try:
             return [
-                (place[-1], clean(read[0]))
+                (place[-1], MediaPlace(place[0], place[1], place[-1]) if place[2] < 0 else clean(read[0]))
                 for chunk in chunks
                 for place in self._db.execute(sql, (chunk,))
                 if (read := reader.chunk(*place))
@@ -172,12 +180,34 @@ class VectorWriter:
         finally:
             reader.close()
 
-    async def _embed(self, part: list[tuple[bytes, str]]) -> None:
+    async def _embed(self, part: Part) -> None:
+        if isinstance(part[0][1], MediaPlace):
+            await self._embed_media(part[0][1])
+        else:
+            await self._embed_texts(cast("list[tuple[bytes, str]]", part))
+
+    async def _embed_media(self, place: MediaPlace) -> None:
+        """Embed an image or sound; one that has changed since it was indexed waits for the next sync."""
+        media = await in_thread(read_media, place)
+        if media is None:
+            return
+        embed_media = getattr(self._embedder, "embed_media", None)
+        try:
+            if embed_media is None:
+                raise ProviderError("this embedder takes no images and no sound")
+            vectors = await embed_media([media])
+        except ProviderError as error:
+            await self._refused([(place.identity, place.label)], error)
+        else:
+            await in_thread(self.space.store, [place.identity], vectors)
+            self.embedded += 1
+
+    async def _embed_texts(self, part: list[tuple[bytes, str]]) -> None:
         """Embed `part`. What is refused is halved until the one text stands alone, which is remembered with the reason."""
         smaller = list(packed(part, lambda: self.limits, itemgetter(1)))
         if len(smaller) > 1:  # the limits were lowered since it was packed
             for less in smaller:
-                await self._embed(less)
+                await self._embed_texts(less)
             return
         texts = [text for _, text in part]
         try:
@@ -204,8 +234,8 @@ class VectorWriter:
         """Embed both halves. Where no text of them was to blame, the request as a whole was too large, which is remembered."""
         half = (len(part) + 1) // 2
         before = self._exceptions
-        await self._embed(part[:half])
-        await self._embed(part[half:])
+        await self._embed_texts(part[:half])
+        await self._embed_texts(part[half:])
         if too_long and self._exceptions == before:
             sizes = [sum(tokens_of(text) for _, text in some) for some in (part[:half], part[half:])]
             texts, tokens = min(self.limits.texts, half), min(self.limits.request_tokens, max(sizes))
@@ -252,7 +282,19 @@ def _may_be_the_text(error: ProviderError) -> bool:
     return not error.retryable and error.status in (None, 400, 422, 500)
 
 
-def _batched(parts: Iterable[list[tuple[bytes, str]]], count: int) -> Iterator[list[list[tuple[bytes, str]]]]:
+def _apart(batch: Iterable[Item]) -> tuple[list[tuple[bytes, str]], list[tuple[bytes, MediaPlace]]]:
+    """Return the texts, and the images and sounds."""
+    texts: list[tuple[bytes, str]] = []
+    media: list[tuple[bytes, MediaPlace]] = []
+    for identity, what in batch:
+        if isinstance(what, str):
+            texts.append((identity, what))
+        else:
+            media.append((identity, what))
+    return texts, media
+
+
+def _batched(parts: Iterable[Part], count: int) -> Iterator[list[Part]]:
     every = iter(parts)
     while some := list(islice(every, count)):
         yield some

@@ -18,7 +18,7 @@ from looseleaf.types import ProgressCallback
 from ..asking import Asker
 from ..store.schema import live_generation
 from .batches import Batches
-from .cache import prune
+from .cache import is_full, prune
 from .embed import OutOfTimeError, VectorWriter, Which
 
 _LANES = 4  # requests under way at once
@@ -47,8 +47,8 @@ class Relay:
         return batches is not None and self._search.remote.batch.wait and await batches.wait(ends, progress)
 
     def is_idle(self) -> bool:
-        """Tell whether no chunk waits for the embedder that is asked first, and no job of it runs."""
-        if not self._askers or self._writers[0].waiting():
+        """Tell whether no chunk waits for the embedder that is asked first, no job of it runs, and the cache is within its limits."""
+        if not self._askers or self._writers[0].waiting() or is_full(self._db, self._writers[0].generation, self._search.cache):
             return not self._askers
         return not (self._first_batches and self._first_batches.running())
 
@@ -133,7 +133,7 @@ class Relay:
         return bool(paid) and self._writers[0].would_pay_again()
 
     def _prune(self) -> None:
-        prune(self._db, self._writers[0].generation, [writer.space.number for writer in self._writers], self._search)
+        prune(self._db, self._writers[0].generation, [writer.space.number for writer in self._writers], self._search.cache)
 
 
 def summed(first: SyncReport, second: SyncReport) -> SyncReport:

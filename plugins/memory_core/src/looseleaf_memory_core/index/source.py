@@ -6,7 +6,7 @@ import os
 from hashlib import blake2b
 
 #: Where the text of a chunk stands: what `Reader.chunk` takes, as columns of a chunk and its file.
-PLACE = "absolute, begin, chunk.size, file.size, mtime_ns, chunk.hash"
+PLACE = "heading, absolute, begin, chunk.size, file.size, mtime_ns, chunk.hash"
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -47,9 +47,11 @@ class Reader:
         self._handles: dict[str, tuple[int, bool]] = {}
 
     def chunk(
-        self, path: str, begin: int, size: int, file_size: int, mtime_ns: int, expected: bytes
+        self, heading: str, path: str, begin: int, size: int, file_size: int, mtime_ns: int, expected: bytes
     ) -> tuple[str, int | None] | None:
         """Return the text of a chunk, and its first line if the file has changed since; None if the chunk is no longer there.
+
+        That of an image or sound is its heading.
 
         A file whose size or time differs from the index still answers with what is unchanged in it, so that a note that is
         being appended to is never missing.
@@ -57,6 +59,8 @@ class Reader:
         handle, fresh = self._open(path, file_size, mtime_ns)
         if handle < 0:
             return None
+        if begin < 0:
+            return (heading, None) if fresh else None
         data = _read_at(handle, size, begin)
         if fresh:
             return data.decode("utf-8", "replace"), None

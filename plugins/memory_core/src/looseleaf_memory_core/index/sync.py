@@ -13,13 +13,15 @@ from typing import Any
 import apsw
 
 from looseleaf import Layout, Note, Progress, SyncReport
+from looseleaf.settings.surface import Chunking, Multimodal
 from looseleaf.types import ProgressCallback
-from looseleaf.workspace import Found
+from looseleaf.workspace import Found, modality
 
 from .. import chunk as chunking
 from .. import text as words
 from ..store import schema
 from .ledger import Difference, Known, difference, known_files, record_skipped
+from .media import prepare_media
 from .prepare import Prepared, prepare
 
 _BATCH_S = 2.0  # how long words are gathered before they are committed
@@ -28,18 +30,27 @@ _SMALL_CHUNKS, _FEW_SEGMENTS = 20_000, 3  # merging all of that many chunks take
 _BULK_HASH_BYTES, _USUAL_HASH_BYTES = 16 << 20, 1 << 20
 
 
-def fingerprint(tokens: int, overlap: int) -> str:
+def fingerprint(chunks: Chunking, media: Multimodal) -> str:
     """Return what chunks and words depend on, besides the files."""
-    return json.dumps({"chunker": chunking.VERSION, "words": words.VERSION, "tokens": tokens, "overlap": overlap})
+    about: dict[str, object] = {
+        "chunker": chunking.VERSION, "words": words.VERSION, "tokens": chunks.tokens, "overlap": chunks.overlap,
+    }  # fmt: skip
+    if media.enabled:
+        about["media"] = [media.kinds(), media.max_file_bytes]
+    return json.dumps(about)
 
 
 class WordIndexer:
     """Writes chunks and words of one workspace."""
 
-    def __init__(self, db: apsw.Connection, layout: Layout, tokens: int, overlap: int) -> None:
+    def __init__(
+        self, db: apsw.Connection, layout: Layout, chunks: Chunking | None = None, media: Multimodal | None = None
+    ) -> None:
         self._db = db
         self._layout = layout
-        self._tokens, self._overlap = tokens, overlap
+        self._chunks = chunks or Chunking()
+        self._media = media or Multimodal()
+        self._wanted = fingerprint(self._chunks, self._media)
         self._until: float | None = None
         self._looked: tuple[int, int, dict[str, Known], Difference] | None = None
 
@@ -49,7 +60,7 @@ class WordIndexer:
         After `budget_s` seconds the rest is left to the next run.
         """
         self._until = None if budget_s is None else monotonic() + budget_s
-        wanted = fingerprint(self._tokens, self._overlap)
+        wanted = self._wanted
         live = schema.live_generation(self._db)
         if live and live[1] == wanted and not force:
             return self._bring_up(live[0], progress)
@@ -61,7 +72,7 @@ class WordIndexer:
     def current(self) -> SyncReport | None:
         """Return what the index holds if it agrees with the files, without a lock; else None."""
         live = schema.live_generation(self._db)
-        if live is None or live[1] != fingerprint(self._tokens, self._overlap):
+        if live is None or live[1] != self._wanted:
             return None
         known, todo = self._difference(live[0])
         self._looked = (live[0], self._version(), known, todo)
@@ -152,7 +163,9 @@ class WordIndexer:
         def one(found: Found) -> Prepared:
             before = known.get(found.path)
             same = before.hash if before and before.state == "indexed" else b""
-            return prepare(found, same, tokens=self._tokens, overlap=self._overlap)
+            if self._media.enabled and modality(found.path):
+                return prepare_media(found, same, self._media.max_file_bytes)
+            return prepare(found, same, tokens=self._chunks.tokens, overlap=self._chunks.overlap)
 
         return map(one, changed)
 

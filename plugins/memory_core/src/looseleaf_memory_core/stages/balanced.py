@@ -38,7 +38,8 @@ class Balanced(Weights):
             worded = gate * _worded(words[place], given.get("matched")) if words else 0.0
             # Without a vector yet, a chunk is taken at its words.
             near = next(meaning, worded) if "cosine" in given else worded
-            scores.append(text * worded + vector * near)
+            score = text * worded + vector * near
+            scores.append(max(score, near) if "media" in given else score)  # an image has no words to be found by
         every = [*hits, *others]
         return in_order(every, first_things_first(every, [*scores, *(hit.score for hit in others)]))
 

@@ -26,7 +26,8 @@ CREATE TABLE IF NOT EXISTS embedding(
   id INTEGER PRIMARY KEY,
   space INTEGER NOT NULL,
   hash BLOB NOT NULL,   -- of the text
-  vector BLOB NOT NULL  -- float32, little-endian, unit length
+  vector BLOB NOT NULL, -- float32, little-endian, unit length
+  unused INTEGER NOT NULL DEFAULT 0 -- since which sync no note has had the text; 0: one has
 );
 CREATE UNIQUE INDEX IF NOT EXISTS embedding_text ON embedding(space, hash);
 CREATE TABLE IF NOT EXISTS refused(
