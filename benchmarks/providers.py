@@ -58,7 +58,7 @@ async def measure(url: str, count: int) -> None:
     texts = [f"{number:08} " + "some words of a note " * 19 for number in range(count)]
     parts = [texts[begin : begin + SIZE] for begin in range(0, count, SIZE)]
     model = Model(WIDTH, Limits(texts=SIZE, tokens=8000, request_tokens=1_000_000))
-    embedder = RemoteEmbedder(OpenAIDialect(), Options("openai", "m", url, None, {}, model), ["key"])
+    embedder = RemoteEmbedder(OpenAIDialect(), Options("openai", "m", url, None, {}, model, {"query": "", "document": ""}), ["key"])
     async with httpx.AsyncClient() as client:
 
         async def bare(part: Sequence[str]) -> None:

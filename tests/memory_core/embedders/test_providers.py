@@ -24,18 +24,14 @@ QUICK = Patience(0.4, 0.25)
 
 def over(name: str) -> Callable[[str, str], RemoteEmbedder]:
     """Return what makes the provider for an address and a key."""
-    dialect = PROVIDERS[name].dialect(None) if name in WIRES else PROVIDERS["openai"].dialect(_Settings())
 
     def make(url: str, key: str) -> RemoteEmbedder:
         base = url if name in WIRES else f"{url}/v1"
-        return RemoteEmbedder(dialect, Options(name, "model", base, None, {}, Model(8), False, QUICK, QUICK), [key])
+        types = dict(zip(("query", "document"), PROVIDERS[name].types, strict=True))
+        options = Options(name, "model", base, None, {}, Model(8), types, False, QUICK, QUICK)
+        return RemoteEmbedder(PROVIDERS[name].dialect, options, [key])
 
     return make
-
-
-class _Settings:
-    class search:  # noqa: N801 - stands for settings without input types
-        input_type = query_input_type = document_input_type = None
 
 
 HTTP_LAWS = [

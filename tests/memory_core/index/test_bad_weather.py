@@ -140,29 +140,6 @@ def test_killed_in_the_middle(agent: Callable[..., Any], notes: int, workspace: 
     assert len(weather.texts) >= notes - 3
 
 
-@pytest.mark.parametrize("behaviour", ["right", "401", "nan", "413"])
-def test_no_key_is_kept_or_shown(
-    agent: Callable[..., Any], write: Callable[[str, str], Path], tmp_path: Path, behaviour: str
-) -> None:
-    """Neither reports, results, status, reprs nor any file of the state hold it, whether all goes well or nothing does."""
-    write("memory/a.md", "one note")
-    with EmbeddingServer(behaviour) as server:
-        notebook = open_notebook(settings_of(agent, server), environ={}, strict=True)
-
-        async def all_of_it() -> str:
-            try:
-                told = [await notebook.sync(), await notebook.search("note", explain=True), await notebook.status()]
-                return f"{told}{notebook}{notebook.slot!r}{notebook.settings}"
-            finally:
-                await notebook.aclose()
-
-        said = run(all_of_it(), inline=False)
-    assert "one note" in said
-    assert "sk-secret-of-the-test" not in said
-    for file in (tmp_path / "state").rglob("*"):
-        assert not file.is_file() or b"sk-secret-of-the-test" not in file.read_bytes(), file
-
-
 def test_a_silent_provider_does_not_hold_up_a_search(agent: Callable[..., Any], write: Callable[[str, str], Path]) -> None:
     """A sync with a budget leaves a provider that never answers, says so, and words answer."""
     write("memory/a.md", "one note")

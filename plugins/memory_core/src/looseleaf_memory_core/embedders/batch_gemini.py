@@ -22,7 +22,7 @@ class GeminiBatch:
     most_lines = 50_000
     most_bytes = 100_000_000
 
-    def __init__(self, model: str, dimensions: int | None, prefix: str, input_type: str | None = None) -> None:
+    def __init__(self, model: str, dimensions: int | None, prefix: str, input_type: str = "") -> None:
         self._model = model
         self._size = {"outputDimensionality": dimensions} if dimensions else {}
         self._prefix = prefix

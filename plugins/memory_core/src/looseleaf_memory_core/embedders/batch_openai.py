@@ -21,7 +21,7 @@ class OpenAIBatch:
     most_lines = 50_000
     most_bytes = 100_000_000
 
-    def __init__(self, model: str, dimensions: int | None, prefix: str, input_type: str | None = None) -> None:
+    def __init__(self, model: str, dimensions: int | None, prefix: str, input_type: str = "") -> None:
         self._body = {
             "model": model,
             **({"dimensions": dimensions} if dimensions else {}),
@@ -98,7 +98,7 @@ class OpenAIBatch:
 class VoyageBatch(OpenAIBatch):
     """The model stands in the job, not in each line."""
 
-    def __init__(self, model: str, dimensions: int | None, prefix: str, input_type: str | None = None) -> None:
+    def __init__(self, model: str, dimensions: int | None, prefix: str, input_type: str = "") -> None:
         super().__init__(model, None, prefix)
         self._parameters = {
             "model": model, "input_type": input_type or "document", **({"output_dimension": dimensions} if dimensions else {}),

@@ -7,11 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from looseleaf import Media
-from looseleaf.types import Purpose
 
 from .remote import Row
-
-_TASKS = {"query": "RETRIEVAL_QUERY", "document": "RETRIEVAL_DOCUMENT"}
 
 
 class GeminiDialect:
@@ -25,13 +22,12 @@ class GeminiDialect:
         """Return the key's own header: in an address it would stand in logs."""
         return {"x-goog-api-key": key}
 
-    def body(self, model: str, texts: Sequence[str], purpose: Purpose, dimensions: int | None) -> Any:
+    def body(self, model: str, texts: Sequence[str], kind: str, dimensions: int | None) -> Any:
         """Return a request's body."""
         size = {"outputDimensionality": dimensions} if dimensions else {}
         return {
             "requests": [
-                {"model": f"models/{model}", "content": {"parts": [{"text": text}]}, "taskType": _TASKS[purpose], **size}
-                for text in texts
+                {"model": f"models/{model}", "content": {"parts": [{"text": text}]}, "taskType": kind, **size} for text in texts
             ]
         }
 
@@ -40,7 +36,7 @@ class GeminiDialect:
         data = {"inlineData": {"mimeType": media.mime, "data": b64encode(media.data).decode()}}
         size = {"outputDimensionality": dimensions} if dimensions else {}
         content = {"parts": [{"text": media.label}, data]}
-        return {"requests": [{"model": f"models/{model}", "content": content, "taskType": _TASKS["document"], **size}]}
+        return {"requests": [{"model": f"models/{model}", "content": content, "taskType": "RETRIEVAL_DOCUMENT", **size}]}
 
     def rows(self, answer: Any) -> Sequence[Row]:
         """Return the rows of an answer."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from looseleaf.types import Purpose
-
 from .remote import Row
 
 
@@ -21,7 +19,7 @@ class OllamaDialect:
         """Return the bearer's header if there is a key: a server of one's own wants none."""
         return {"Authorization": f"Bearer {key}"} if key else {}
 
-    def body(self, model: str, texts: Sequence[str], purpose: Purpose, dimensions: int | None) -> Any:
+    def body(self, model: str, texts: Sequence[str], kind: str, dimensions: int | None) -> Any:
         """Return a request's body. Too long a text is an error, not cut in silence: the index splits it."""
         return {"model": model, "input": list(texts), "truncate": False, **({"dimensions": dimensions} if dimensions else {})}
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
-
-from looseleaf.types import Purpose
 
 from .remote import Row
 
@@ -14,12 +12,10 @@ class OpenAIDialect:
     """`POST /embeddings {model, input}`; rows with their index.
 
     Args:
-        purposes: What is sent as `input_type` for a question and for a text; empty sends none.
         dimensions: The key under which another size is asked for.
     """
 
-    def __init__(self, purposes: Mapping[Purpose, str] | None = None, dimensions: str = "dimensions") -> None:
-        self._purposes = purposes or {}
+    def __init__(self, dimensions: str = "dimensions") -> None:
         self._dimensions = dimensions
 
     def path(self, model: str) -> str:
@@ -30,11 +26,11 @@ class OpenAIDialect:
         """Return the bearer's header; none for a server without keys."""
         return {"Authorization": f"Bearer {key}"} if key else {}
 
-    def body(self, model: str, texts: Sequence[str], purpose: Purpose, dimensions: int | None) -> Any:
+    def body(self, model: str, texts: Sequence[str], kind: str, dimensions: int | None) -> Any:
         """Return a request's body."""
         body: dict[str, Any] = {"model": model, "input": list(texts)}
-        if purpose in self._purposes:
-            body["input_type"] = self._purposes[purpose]
+        if kind:
+            body["input_type"] = kind
         if dimensions:
             body[self._dimensions] = dimensions
         return body

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from looseleaf import AgentSettings, ConfigError
-from looseleaf.settings import resolve_secret
+from looseleaf.settings import MemorySearch, resolve_secret
+from looseleaf.types import Purpose
 
 from .batch import BatchDialect
 from .batch_gemini import GeminiBatch
@@ -27,7 +27,8 @@ class Provider:
     Attributes:
         base_url: Where it is.
         model: What is used unless config says otherwise.
-        dialect: Makes its dialect.
+        dialect: How it is asked.
+        types: What it calls a question and a text, where it wants to be told.
         needs_key: Whether it cannot be asked without one.
         batch: Makes the dialect of its batch jobs, from model, dimensions, prefix and input type; None if it has no such thing.
         prefixes: What may stand before a model's name in config, and is not sent.
@@ -35,44 +36,35 @@ class Provider:
 
     base_url: str
     model: str
-    dialect: Callable[[AgentSettings], Dialect]
+    dialect: Dialect
+    types: tuple[str, str] = ("", "")
     needs_key: bool = True
-    batch: Callable[[str, int | None, str, str | None], BatchDialect] | None = None
+    batch: Callable[[str, int | None, str, str], BatchDialect] | None = None
     prefixes: tuple[str, ...] = ()
 
 
-def _voyage(settings: AgentSettings) -> Dialect:
-    search = settings.search
-    purposes = {
-        "query": search.query_input_type or search.input_type or "query",
-        "document": search.document_input_type or search.input_type or "document",
-    }
-    return OpenAIDialect(purposes, "output_dimension")  # type: ignore[arg-type]  # the keys are the two purposes
-
-
-def _openai(settings: AgentSettings) -> Dialect:
-    search = settings.search
-    given: dict[Any, str | None] = {
-        "query": search.query_input_type or search.input_type,
-        "document": search.document_input_type or search.input_type,
-    }
-    return OpenAIDialect({purpose: value for purpose, value in given.items() if value})
-
-
 PROVIDERS: Mapping[str, Provider] = {
-    "openai": Provider("https://api.openai.com/v1", "text-embedding-3-small", _openai, batch=OpenAIBatch, prefixes=("openai/",)),
-    "voyage": Provider("https://api.voyageai.com/v1", "voyage-4-large", _voyage, batch=VoyageBatch, prefixes=("voyage/",)),
-    "mistral": Provider("https://api.mistral.ai/v1", "mistral-embed", _openai, prefixes=("mistral/",)),
+    "openai": Provider(
+        "https://api.openai.com/v1", "text-embedding-3-small", OpenAIDialect(), batch=OpenAIBatch, prefixes=("openai/",)
+    ),
+    "voyage": Provider(
+        "https://api.voyageai.com/v1",
+        "voyage-4-large",
+        OpenAIDialect("output_dimension"),
+        ("query", "document"),
+        batch=VoyageBatch,
+        prefixes=("voyage/",),
+    ),
+    "mistral": Provider("https://api.mistral.ai/v1", "mistral-embed", OpenAIDialect(), prefixes=("mistral/",)),
     "gemini": Provider(
         "https://generativelanguage.googleapis.com/v1beta",
         "gemini-embedding-001",
-        lambda settings: GeminiDialect(),
+        GeminiDialect(),
+        ("RETRIEVAL_QUERY", "RETRIEVAL_DOCUMENT"),
         batch=GeminiBatch,
         prefixes=("models/", "gemini/", "google/"),
     ),
-    "ollama": Provider(
-        "http://127.0.0.1:11434", "nomic-embed-text", lambda settings: OllamaDialect(), needs_key=False, prefixes=("ollama/",)
-    ),
+    "ollama": Provider("http://127.0.0.1:11434", "nomic-embed-text", OllamaDialect(), needs_key=False, prefixes=("ollama/",)),
 }
 _GEMINI_2_SIZES = (768, 1536, 3072)
 
@@ -114,13 +106,19 @@ def remote_embedder(name: str, settings: AgentSettings, environ: Mapping[str, st
         known = replace(known, limits=replace(known.limits, texts=1))
     given = search.remote.limits
     rated = requested and any((given.requests_per_minute, given.tokens_per_minute, given.texts_per_minute))
-    options = Options(name, model, base_url, dimensions, headers, known, rated)
-    batch = (
-        provider.batch(model, dimensions, known.document, search.document_input_type or search.input_type)
-        if provider.batch
-        else None
-    )
-    return RemoteEmbedder(provider.dialect(settings), options, keys, batch)
+    types = _types(name, search)
+    options = Options(name, model, base_url, dimensions, headers, known, types, rated)
+    batch = provider.batch(model, dimensions, known.document, types["document"]) if provider.batch else None
+    return RemoteEmbedder(provider.dialect, options, keys, batch)
+
+
+def _types(name: str, search: MemorySearch) -> dict[Purpose, str]:
+    """Return what is sent as the type of a question and of a text; config has the last word where a server speaks as OpenAI does."""
+    query, document = PROVIDERS[name].types
+    if name != "gemini":
+        query = search.query_input_type or search.input_type or query
+        document = search.document_input_type or search.input_type or document
+    return {"query": query, "document": document}
 
 
 def _base_url(name: str, url: str) -> str:

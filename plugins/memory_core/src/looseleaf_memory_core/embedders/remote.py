@@ -35,8 +35,8 @@ class Dialect(Protocol):
     def headers(self, key: str) -> dict[str, str]:
         """Return the headers that carry the key."""
 
-    def body(self, model: str, texts: Sequence[str], purpose: Purpose, dimensions: int | None) -> Any:
-        """Return a request's body."""
+    def body(self, model: str, texts: Sequence[str], kind: str, dimensions: int | None) -> Any:
+        """Return a request's body; `kind` is what the provider calls a question or a text, empty where it need not know."""
 
     def rows(self, answer: Any) -> Sequence[Row]:
         """Return the rows of an answer; may raise what reading a dict or list raises."""
@@ -53,6 +53,7 @@ class Options:
         dimensions: Asked for; None is the model's own.
         headers: More headers; they win.
         known: What is known of the model.
+        types: What the provider calls a question and a text; empty where it need not know.
         rated: Whether its rates are known for certain, so that they are kept from the start.
         searching: How long a search waits for it.
         indexing: How long a sync waits for it.
@@ -64,6 +65,7 @@ class Options:
     dimensions: int | None
     headers: Mapping[str, str]
     known: Model
+    types: Mapping[Purpose, str]
     rated: bool = False
     searching: Patience = SEARCHING
     indexing: Patience = INDEXING
@@ -132,7 +134,7 @@ class RemoteEmbedder:
         options = self._options
         prefix = options.known.query if purpose == "query" else options.known.document
         sent = [prefix + (text if text.strip() else ".") for text in map(clean, texts)]  # no provider takes an empty text
-        body = self._dialect.body(options.model, sent, purpose, options.dimensions)
+        body = self._dialect.body(options.model, sent, options.types[purpose], options.dimensions)
         patience = options.searching if purpose == "query" else options.indexing
         return self._usable(await self._post(body, patience, len(sent), sum(map(tokens_of, sent))), len(sent))
 
@@ -184,7 +186,8 @@ def usable(rows: Sequence[Row], count: int, provider: str) -> Vectors:
 
 def _fingerprint(options: Options) -> str:
     """Return what these vectors can be compared with: everything but the keys."""
-    prefixes = blake2b(f"{options.known.query}\0{options.known.document}".encode(), digest_size=4).hexdigest()
+    before = "\0".join((options.known.query, options.known.document, *options.types.values()))
+    prefixes = blake2b(before.encode(), digest_size=4).hexdigest()
     extra = blake2b(repr(sorted(options.headers.items())).encode(), digest_size=4).hexdigest() if options.headers else ""
     parts = (options.provider, options.base_url, options.model, str(options.dimensions or ""), prefixes, extra)
     return "|".join(parts)
