@@ -71,6 +71,7 @@ class Subject(NamedTuple):
                 "workspace": settings.workspace,
                 "state_dir": settings.state_dir,
                 "embedder": None,
+                "fallback": None,
                 "clock": settings.now,
             },
             "embedder": {"environ": {}},
