@@ -24,7 +24,7 @@ LAYERS = (
     {"_embedders"},
     {"_plugins", "pipeline", "present", "session", "reading", "fallback"},
     {"hookspecs", "_catalog", "protocols", "workspace", "_run", "_guard", "settings"},
-    {"results"},
+    {"results", "reports"},
     {"types", "errors"},
 )
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

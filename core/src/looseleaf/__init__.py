@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         Clock,
         Diagnosing,
         Embedder,
+        Forgetting,
         Loading,
         MemorySlot,
         Named,
@@ -39,25 +40,10 @@ if TYPE_CHECKING:
         Scripted,
     )
     from .reading import read_page
+    from .reports import Check, FileStatus, Forgotten, Probe, Progress, Status, SyncReport
     from .results import FoundHit, SearchResult, Step, Trace
     from .settings import AgentSettings, Settings, load_settings
-    from .types import (
-        Check,
-        Fallback,
-        FileStatus,
-        Hit,
-        Limits,
-        Media,
-        Note,
-        Page,
-        Probe,
-        Progress,
-        Query,
-        Retrieval,
-        Status,
-        SyncReport,
-        Vectors,
-    )
+    from .types import Fallback, Hit, Limits, Media, Note, Page, Query, Retrieval, Vectors
     from .workspace import Layout
 
 _HOMES = {
@@ -65,11 +51,12 @@ _HOMES = {
     "errors": "ConfigError LooseleafError NotConfigured PluginError ProviderError ReadRefused StageError StoreError TextTooLong",
     "hookspecs": "hookimpl",
     "notebook": "Notebook open_notebook",
-    "protocols": "Blocking Calibrated Clock Diagnosing Embedder Loading MemorySlot Named Outlined Paid Perceiving Postprocessor Probing Prompt Quick Ranker Scripted",
+    "protocols": "Blocking Calibrated Clock Diagnosing Embedder Forgetting Loading MemorySlot Named Outlined Paid Perceiving Postprocessor Probing Prompt Quick Ranker Scripted",
     "settings": "AgentSettings Settings load_settings",
     "reading": "read_page",
     "results": "FoundHit SearchResult Step Trace",
-    "types": "Check Fallback FileStatus Hit Limits Media Note Page Probe Progress Query Retrieval Status SyncReport Vectors",
+    "reports": "Check FileStatus Forgotten Probe Progress Status SyncReport",
+    "types": "Fallback Hit Limits Media Note Page Query Retrieval Vectors",
     "workspace": "Layout",
 }
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
@@ -85,6 +72,8 @@ __all__ = [
     "Embedder",
     "Fallback",
     "FileStatus",
+    "Forgetting",
+    "Forgotten",
     "FoundHit",
     "Hit",
     "Layout",

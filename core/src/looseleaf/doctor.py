@@ -11,8 +11,8 @@ from typing import cast
 from .errors import PluginError, told
 from .notebook import Notebook, open_notebook
 from .protocols import Diagnosing
+from .reports import Check, Probe
 from .settings import AgentSettings, Settings
-from .types import Check, Probe
 from .workspace import CURATED, Found, Layout, Skipped
 
 _LEAST_FREE = 200_000_000
@@ -32,7 +32,7 @@ def examine_config(settings: Settings) -> Check:
 
 async def examine(settings: AgentSettings, environ: Mapping[str, str] | None = None) -> list[Check]:
     """Return what was found of one agent's workspace, plugins, index, provider, disk and clock. Nothing is changed."""
-    layout = Layout(settings.workspace, settings.search.extra_roots(), settings.search.exclude_paths)
+    layout = Layout.of(settings)
     items = list(layout.walk()) if settings.workspace.is_dir() else []
     checks = [_workspace(settings, items)]
     try:

@@ -12,15 +12,16 @@ from ._catalog import Catalog, cached_scan
 from ._embedders import configured_embedders
 from ._plugins import Plugins
 from ._run import in_thread, run
-from .errors import PluginError, ReadRefused
+from .errors import PluginError, ReadRefused, StoreError
 from .pipeline import Pipeline, Ranking, by_evidence, clamp, distinct
 from .present import present
 from .protocols import Loading, MemorySlot
+from .reports import Forgotten, Probe, ProgressCallback, Status, SyncReport
 from .results import SearchResult, Step, Trace
 from .session import is_private
 from .settings import AgentSettings
 from .settings.surface import QuerySettings
-from .types import Fallback, Hit, Note, Page, Probe, ProgressCallback, Query, Status, SyncReport
+from .types import Fallback, Hit, Note, Page, Query
 
 if TYPE_CHECKING:
     from typing import Self
@@ -145,6 +146,18 @@ class Notebook:
             return SyncReport(notes=self.notes or (OFF,))
         report = await self.slot.sync(force=force, progress=progress, budget_s=budget_s)
         return replace(report, notes=(*self.notes, *report.notes))
+
+    async def forget(self) -> Forgotten:
+        """Keep nothing of what stands in no note any more: words, vectors, cache, work under way, free pages of the disk.
+
+        Raises:
+            StoreError: the slot cannot forget, or another process is at work for too long.
+        """
+        forget = getattr(self.slot, "forget", None)
+        if forget is None:
+            raise StoreError(f"{slot_name(self.settings) or 'none'} cannot forget")
+        forgotten: Forgotten = await forget()
+        return forgotten
 
     async def status(self) -> Status:
         """Return the state of the memory."""

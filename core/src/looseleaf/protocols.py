@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
-from .types import Check, Hit, Limits, Media, Page, Probe, ProgressCallback, Purpose, Query, Retrieval, Status, SyncReport
+from .reports import Check, Forgotten, Probe, ProgressCallback, Status, SyncReport
+from .types import Hit, Limits, Media, Page, Purpose, Query, Retrieval
 
 if TYPE_CHECKING:
     from .types import Vectors
@@ -160,6 +161,19 @@ class Probing(Protocol):
         """Return how one request to the embedder, or to the one that steps in, went; None without one.
 
         A failure is told in the answer, never raised.
+        """
+        ...
+
+
+@runtime_checkable
+class Forgetting(Protocol):
+    """A slot that can forget, for `looseleaf forget`."""
+
+    async def forget(self) -> Forgotten:
+        """Remove all that is kept of texts that stand in no note any more, so that it cannot come back.
+
+        Raises:
+            StoreError: another process is at work for too long.
         """
         ...
 

@@ -11,7 +11,12 @@ from datetime import date
 from fnmatch import fnmatch
 from operator import attrgetter
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from .settings import AgentSettings
 
 #: Folders that are never walked or watched: other programs' files. Hidden folders (VCS, `.venv`, caches) are left out too.
 IGNORED_FOLDERS = frozenset(["__pycache__", "bower_components", "node_modules", "site-packages", "venv"])
@@ -110,6 +115,14 @@ class Layout:
             # An extra path is the user's own word: a link there is followed once, below it none is.
             full = os.path.realpath(self.workspace / os.path.expanduser(path.strip()))
             self.extra.append(Root(full, pattern, is_file=not os.path.isdir(full)))
+
+    @classmethod
+    def of(cls, settings: AgentSettings) -> Self:
+        """Return the layout that `settings` describe."""
+        search = settings.search
+        return cls(
+            settings.workspace, search.extra_roots(), search.exclude_paths, search.evergreen_paths, search.multimodal.kinds()
+        )
 
     def curated(self) -> Root | None:
         """Return the file of curated memory: MEMORY.md, else memory.md."""

@@ -327,3 +327,33 @@ def test_status_deep_asks_the_provider_once(looseleaf, write) -> None:
             assert probe["dimensions"] == 8
             assert probe["limits"]["requestTokens"] == 300_000
     assert "probe" not in value(looseleaf("status", "--json"))[0]
+
+
+def test_forget_deletes_what_it_is_told_to(looseleaf: Callable[..., subprocess.CompletedProcess[str]], write: Callable) -> None:
+    """Only memory files, only after a yes; what it cannot do is told, and nothing is lost."""
+    note = write("memory/a.md", "the secret zanzibar")
+    write("memory/b.md", "another")
+    other = write("notes.txt", "no memory file")
+    looseleaf("index")
+    assert looseleaf("forget", "notes.txt", "-y").returncode == 1
+    assert other.exists()
+    asked = looseleaf("forget", "memory/a.md")  # nobody says yes
+    assert asked.returncode == 130
+    assert note.exists()
+    done = looseleaf("forget", "memory/a.md", "--yes")
+    assert done.returncode == 0
+    assert "deleted memory/a.md" in done.stdout
+    assert not note.exists()
+    assert looseleaf("forget", "memory/a.md", "--yes").returncode == 0, "a second time is no error"
+    assert value(looseleaf("search", "zanzibar", "--json"))["results"] == []
+    assert value(looseleaf("forget", "--json"))["vectors"] == 0
+
+
+def test_forget_says_where_a_text_still_stands(looseleaf: Callable[..., subprocess.CompletedProcess[str]], write: Callable) -> None:
+    """The notes are the user's: it names the lines, and forgets when they are gone."""
+    write("MEMORY.md", "one\nthe Secret zanzibar\n")
+    done = looseleaf("forget", "--text", "secret ZANZIBAR")
+    assert (done.returncode, done.stdout.strip()) == (1, "MEMORY.md:2")
+    assert "cut it out there" in done.stderr
+    write("MEMORY.md", "one\n")
+    assert looseleaf("forget", "--text", "secret zanzibar").returncode == 0

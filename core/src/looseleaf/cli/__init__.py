@@ -14,6 +14,7 @@ _COMMANDS = {
     "search": "Find notes by meaning and by word.",
     "get": "Print lines of a memory file.",
     "index": "Bring the index up to date.",
+    "forget": "Keep nothing of what was deleted.",
     "status": "Show what is indexed, and how.",
     "doctor": "Look the whole set-up over and say what to do.",
     "eval": "Measure recall on questions of your own.",

@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from ..types import Note, Progress, ProgressCallback
+from ..reports import Progress, ProgressCallback
+from ..types import Note
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ..errors import ConfigError
-from ..types import Check
+from ..reports import Check
 from ._common import common_options
 from ._output import is_terminal, print_json, print_table
 

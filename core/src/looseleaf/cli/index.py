@@ -8,7 +8,7 @@ from time import monotonic
 
 import click
 
-from ..types import SyncReport
+from ..reports import SyncReport
 from ._common import common_options, load, run_with
 from ._output import print_json, print_notes, progress
 

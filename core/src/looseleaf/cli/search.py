@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
+from ..reports import SyncReport
 from ..results import FoundHit, SearchResult
-from ..types import Note, SyncReport
+from ..types import Note
 from ._common import common_options, load, run_with
 from ._output import console, is_terminal, print_json, print_notes, printable, progress
 

@@ -6,8 +6,8 @@ from dataclasses import asdict, replace
 
 import click
 
+from ..reports import Probe, Status
 from ..settings.surface import key_of
-from ..types import Probe, Status
 from ._common import common_options, load, run_with
 from ._output import is_terminal, print_json, print_notes, print_table
 

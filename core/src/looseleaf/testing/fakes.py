@@ -8,7 +8,8 @@ from datetime import datetime
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from ..types import Hit, Limits, Page, ProgressCallback, Purpose, Query, Retrieval, Status, SyncReport
+from ..reports import ProgressCallback, Status, SyncReport
+from ..types import Hit, Limits, Page, Purpose, Query, Retrieval
 
 if TYPE_CHECKING:
     from ..types import Vectors

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple, TypeAlias
 from hypothesis import strategies as st
 
 from ..protocols import MemorySlot
-from ..types import Hit, Page, Query, SyncReport
+from ..reports import SyncReport
+from ..types import Hit, Page, Query
 from .strategies import NOW, texts
 
 #: Makes the slot of a workspace, with a folder for what can be built again.

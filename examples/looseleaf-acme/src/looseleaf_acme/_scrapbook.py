@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from looseleaf import Hit, Layout, Page, Query, Retrieval, Status, SyncReport, read_page
-from looseleaf.types import ProgressCallback
+from looseleaf.reports import ProgressCallback
 from looseleaf.workspace import Found
 
 

@@ -17,6 +17,7 @@ from looseleaf import (
     Check,
     Embedder,
     Fallback,
+    Forgotten,
     Hit,
     Layout,
     Limits,
@@ -32,7 +33,7 @@ from looseleaf import (
     read_page,
 )
 from looseleaf.errors import told
-from looseleaf.types import ProgressCallback
+from looseleaf.reports import ProgressCallback
 
 from .asking import Asker
 from .search import Searcher
@@ -55,10 +56,7 @@ class CoreSlot:
     def __init__(self, settings: AgentSettings, embedder: Embedder | None, fallback: Embedder | None = None) -> None:
         self._settings = settings
         self._askers = [Asker(one) for one in (embedder, fallback) if one is not None]  # in the order in which they are asked
-        search = settings.search
-        self._layout = Layout(
-            settings.workspace, search.extra_roots(), search.exclude_paths, search.evergreen_paths, search.multimodal.kinds()
-        )
+        self._layout = Layout.of(settings)
         self._path: Path = settings.database
         self._searchers: dict[str, Searcher] = {}  # by the embedder's fingerprint
         self._searching = Lock()  # one connection, one thread at a time
@@ -172,6 +170,21 @@ class CoreSlot:
                 return await in_thread(indexer.standing, busy), None
             report = await in_thread(indexer.run, force=force, progress=progress)
             return await relay.run(report, force=force, progress=progress, ends=ends), relay
+
+    async def forget(self) -> Forgotten:
+        """Take what stands in no note any more out of the index, the cache and the jobs under way, and off the disk."""
+        from .index.forget import forget
+        from .index.lock import enter_index_lock
+
+        with ExitStack() as stack:
+            db = await in_thread(connect, self._path)
+            stack.callback(db.close)
+            await in_thread(enter_index_lock, stack, self._path)  # work in flight ends first
+            await in_thread(self._indexer(db).run)
+            forgotten = await in_thread(forget, db)
+        with self._searching:
+            self._close()
+        return forgotten
 
     async def status(self) -> Status:
         """Return what the index holds and how it differs from the files."""

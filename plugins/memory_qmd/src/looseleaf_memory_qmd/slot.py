@@ -22,7 +22,7 @@ from looseleaf import (
     in_thread,
     read_page,
 )
-from looseleaf.types import ProgressCallback
+from looseleaf.reports import ProgressCallback
 from looseleaf.workspace import Found
 
 from .command import Command
@@ -37,7 +37,7 @@ class QmdSlot:
 
     def __init__(self, settings: AgentSettings, workspace: Path, command: Command) -> None:
         self._settings = settings
-        self._layout = Layout(workspace, settings.search.extra_roots())
+        self._layout = Layout.of(settings)
         self._command = command
         agent = re.sub(r"[^a-z0-9-]", "-", settings.agent.lower())
         self._folders = {f"memory-root-{agent}": workspace, f"memory-dir-{agent}": workspace / "memory"}

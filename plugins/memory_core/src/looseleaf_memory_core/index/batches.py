@@ -13,8 +13,8 @@ import apsw
 
 from looseleaf import Note, Progress, ProviderError, in_thread
 from looseleaf.errors import told
+from looseleaf.reports import ProgressCallback
 from looseleaf.settings.surface import RemoteBatch
-from looseleaf.types import ProgressCallback
 
 from ..packing import tokens_of
 from .embed import Item, VectorWriter
@@ -130,12 +130,13 @@ class Batches:
 
     async def _collect(self, job: Job, state: State) -> None:
         """Store what a job gave; what it owes is embedded directly. One that cannot be read now is read later."""
+        wanted = await in_thread(self._table.texts_of, job)  # what was forgotten meanwhile is not
         good: list[tuple[bytes, Sequence[float]]] = []
         faults: Counter[str] = Counter()
         try:
             async with aclosing(self._jobs.results(state)) as results:
                 async for result in results:
-                    if identity := _identity(result, faults):
+                    if (identity := _identity(result, faults)) and identity in wanted:
                         good.append((identity, result.vector or ()))
                     if len(good) >= _STORED_AT_ONCE:
                         await in_thread(self._store, good, faults)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 import apsw
 
 from looseleaf import Embedder, Progress, ProviderError, TextTooLong, in_thread
-from looseleaf.types import ProgressCallback
+from looseleaf.reports import ProgressCallback
 
 from ..packing import cut, packed, tokens_of
 from ..text import clean

@@ -53,6 +53,10 @@ class JobTable:
         """Return how many texts are in them."""
         return int(self._db.execute("SELECT count(*) FROM in_flight WHERE space = ? AND job > 0", (self._space.number,)).get)
 
+    def texts_of(self, job: Job) -> set[bytes]:
+        """Return which texts are in `job`."""
+        return {identity for (identity,) in self._db.execute("SELECT hash FROM in_flight WHERE job = ?", (job.id,))}
+
     def open(self, name: str, identities: Sequence[bytes]) -> None:
         """Write down a new job and what is in it."""
         space = self._space.ensure()

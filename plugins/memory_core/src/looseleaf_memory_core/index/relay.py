@@ -12,8 +12,8 @@ import apsw
 from looseleaf import Note, StoreError, SyncReport, in_thread
 from looseleaf.errors import told
 from looseleaf.fallback import RestingError
+from looseleaf.reports import ProgressCallback
 from looseleaf.settings import MemorySearch
-from looseleaf.types import ProgressCallback
 
 from ..asking import Asker
 from ..store.schema import live_generation

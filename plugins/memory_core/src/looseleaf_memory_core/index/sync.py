@@ -13,8 +13,8 @@ from typing import Any
 import apsw
 
 from looseleaf import Layout, Note, Progress, SyncReport
+from looseleaf.reports import ProgressCallback
 from looseleaf.settings.surface import Chunking, Multimodal
-from looseleaf.types import ProgressCallback
 from looseleaf.workspace import Found, modality
 
 from .. import chunk as chunking
