@@ -15,6 +15,11 @@ T = TypeVar("T")
 _INLINE: ContextVar[bool] = ContextVar("looseleaf_inline", default=False)
 
 
+def is_inline() -> bool:
+    """Tell whether this runs without an event loop."""
+    return _INLINE.get()
+
+
 async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Return `function(*args, **kwargs)`, run on a worker thread so that the event loop stays free.
 

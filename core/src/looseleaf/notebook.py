@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 
 from ._catalog import Catalog, cached_scan
 from ._embedders import configured_embedders
+from ._gate import SyncGate
 from ._plugins import Plugins
 from ._run import in_thread, run
 from .errors import PluginError, ReadRefused, StoreError
@@ -22,9 +24,12 @@ from .session import is_private
 from .settings import AgentSettings
 from .settings.surface import QuerySettings
 from .types import Fallback, Hit, Note, Page, Query
+from .workspace import Layout
 
 if TYPE_CHECKING:
     from typing import Self
+
+    from .watching import Watch
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -53,6 +58,7 @@ class Notebook:
     embedder_name: str = ""
     notes: tuple[Note, ...] = ()
     stands_in: Fallback | None = None
+    _gate: SyncGate = field(default_factory=SyncGate, repr=False, compare=False)
 
     async def search(
         self,
@@ -144,8 +150,27 @@ class Notebook:
         """Bring the index up to date; `force` rebuilds it."""
         if self.slot is None:
             return SyncReport(notes=self.notes or (OFF,))
-        report = await self.slot.sync(force=force, progress=progress, budget_s=budget_s)
+        slot = self.slot
+        report = await self._gate.run(
+            lambda: slot.sync(force=force, progress=progress, budget_s=budget_s), force=force, budget_s=budget_s
+        )
         return replace(report, notes=(*self.notes, *report.notes))
+
+    @asynccontextmanager
+    async def watching(self, told: Callable[[SyncReport], None] | None = None) -> AsyncIterator[Watch]:
+        """Keep the index up with the files for as long as the block lasts; `told` gets what each sync did."""
+        from anyio import create_task_group
+
+        from .watching import Watch
+
+        watch = Watch(Layout.of(self.settings), self.settings.search.sync, self.sync, told or (lambda report: None))
+        async with create_task_group() as group:
+            if self.slot is not None:
+                group.start_soon(watch.run)
+            try:
+                yield watch
+            finally:
+                group.cancel_scope.cancel()
 
     async def forget(self) -> Forgotten:
         """Keep nothing of what stands in no note any more: words, vectors, cache, work under way, free pages of the disk.

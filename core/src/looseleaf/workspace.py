@@ -124,6 +124,23 @@ class Layout:
             settings.workspace, search.extra_roots(), search.exclude_paths, search.evergreen_paths, search.multimodal.kinds()
         )
 
+    def concerns(self, absolute: str) -> bool:
+        """Tell whether a change at `absolute` may change what belongs to the workspace: a file that counts, or a folder."""
+        for root in [Root(str(self.workspace / name), is_file=True) for name in CURATED] + [
+            Root(str(self.workspace / "memory")), *self.extra,
+        ]:  # fmt: skip
+            if absolute == root.path:
+                return True
+            inside = os.path.relpath(absolute, root.path).replace(os.sep, "/")
+            if root.is_file or inside.startswith("../"):
+                continue
+            *folders, name = inside.split("/")
+            if any(part[0] == "." or part in IGNORED_FOLDERS for part in folders) or name[0] == ".":
+                continue
+            if "." not in name or root.takes(inside) or self._takes_media(root, name):
+                return True
+        return False
+
     def curated(self) -> Root | None:
         """Return the file of curated memory: MEMORY.md, else memory.md."""
         for name in CURATED:

@@ -357,3 +357,32 @@ def test_forget_says_where_a_text_still_stands(looseleaf: Callable[..., subproce
     assert "cut it out there" in done.stderr
     write("MEMORY.md", "one\n")
     assert looseleaf("forget", "--text", "secret zanzibar").returncode == 0
+
+
+@pytest.mark.parametrize("how", ["SIGTERM", "SIGINT", "EOF"])
+def test_watch_stops_cleanly(write: Callable, workspace: Path, how: str) -> None:
+    """By signal, or when whoever started it closes its input; until then one JSON value a sync."""
+    write("memory/a.md", "one")
+    command = [sys.executable, "-c", "from looseleaf.cli import main; main()", "watch", "--json", "-w", str(workspace)]
+    environ = {
+        **os.environ,
+        "LOOSELEAF_AGENTS__DEFAULTS__MEMORYSEARCH__PROVIDER": "none",
+        "LOOSELEAF_AGENTS__DEFAULTS__MEMORYSEARCH__SYNC__WATCHDEBOUNCEMS": "20",
+    }
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ, encoding="utf-8"
+    ) as watch:
+        assert watch.stdin is not None
+        assert watch.stdout is not None
+        assert json.loads(watch.stdout.readline())["indexed"] == 1
+        write("memory/b.md", "two")
+        assert json.loads(watch.stdout.readline())["indexed"] == 1
+        if how == "EOF":
+            watch.stdin.close()
+        else:
+            watch.send_signal(getattr(signal, how))
+        assert watch.wait(30) == 0
+        assert watch.stderr is not None
+        said = watch.stderr.read()
+    assert "watching" in said
+    assert "Traceback" not in said

@@ -15,6 +15,7 @@ _COMMANDS = {
     "get": "Print lines of a memory file.",
     "index": "Bring the index up to date.",
     "forget": "Keep nothing of what was deleted.",
+    "watch": "Keep the index up with the files.",
     "status": "Show what is indexed, and how.",
     "doctor": "Look the whole set-up over and say what to do.",
     "eval": "Measure recall on questions of your own.",

@@ -33,6 +33,12 @@ def print_json(value: Any) -> None:
     sys.stdout.write(text.encode("utf-8", "replace").decode("utf-8") + "\n")
 
 
+def print_json_line(value: Any) -> None:
+    """Print one JSON value on a line of its own, at once."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode("utf-8") + "\n")
+    sys.stdout.flush()
+
+
 def is_terminal() -> bool:
     """Tell whether a person is looking at stdout."""
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
