@@ -143,7 +143,7 @@ class Watch:
             async for changes in awatch(
                 *folders,
                 watch_filter=None,
-                debounce=2 * _STEP_MS,
+                debounce=_STEP_MS,
                 step=_STEP_MS,
                 recursive=recursive,
                 ignore_permission_denied=True,
