@@ -25,7 +25,7 @@ LAYERS = (
     {"_plugins", "pipeline", "present", "session", "reading", "fallback", "_gate"},
     {"hookspecs", "_catalog", "protocols", "workspace", "_run", "_guard", "settings"},
     {"results", "reports"},
-    {"types", "errors"},
+    {"types", "errors", "mounts"},
 )
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 

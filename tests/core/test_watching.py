@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from looseleaf import Layout, Notebook, SyncReport
+from looseleaf.mounts import kind_of, longest
 from looseleaf.settings.surface import Sync
-from looseleaf.watching import Watch, _kind_of, _why_poll
+from looseleaf.watching import Watch
 
 PATIENCE_S = 20
 
@@ -236,12 +237,22 @@ def test_a_sync_that_fails_does_not_end_it(workspace: Path, monkeypatch: pytest.
 def test_file_systems_that_do_not_tell_are_known() -> None:
     """WS-10: Windows mounts, Docker bind mounts, network shares: the longest mount point counts."""
     kinds = {"/": "ext4", "/mnt/c": "9p", "/mnt/c/fast": "ext4", "/home/u/share": "cifs"}
-    assert _kind_of("/mnt/c/notes", kinds) == "9p"
-    assert _kind_of("/mnt/c/fast/notes", kinds) == "ext4"
-    assert _kind_of("/mnt/cc", kinds) == "ext4"
-    assert _kind_of("/home/u/share", kinds) == "cifs"
-    assert _kind_of("/x", {}) == ""
-    assert _why_poll(Sync(), []) == ""
+    assert longest("/mnt/c/notes", kinds) == "9p"
+    assert longest("/mnt/c/fast/notes", kinds) == "ext4"
+    assert longest("/mnt/cc", kinds) == "ext4"
+    assert longest("/home/u/share", kinds) == "cifs"
+    assert longest("/x", {}) == ""
+    assert kind_of("/proc") in ("proc", "")
+
+
+def test_a_share_is_looked_at(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """WS-10: without being asked to."""
+    monkeypatch.setattr("looseleaf.watching.kind_of", lambda folder: "nfs4")
+
+    async def sync() -> SyncReport:
+        return SyncReport()
+
+    assert "is on nfs4, where changes are not told" in Watch(Layout(workspace), Sync(), sync, lambda report: None).polls
 
 
 def test_descriptors_do_not_grow_with_the_files(opened: Callable[..., Notebook], workspace: Path) -> None:

@@ -28,9 +28,9 @@ def test_the_first_search_indexes_words_by_itself(opened: Callable, write: Calla
 
 def test_the_first_search_does_not_wait_for_everything(opened: Callable, write: Callable, monkeypatch) -> None:
     """What two seconds did not reach is pending, and the next run does it."""
-    from looseleaf_memory_core import slot
+    from looseleaf_memory_core.index import syncing
 
-    monkeypatch.setattr(slot, "_FIRST_WORDS_S", 0.0)
+    monkeypatch.setattr(syncing, "_FIRST_WORDS_S", 0.0)
     for number in range(20):
         write(f"memory/{number:02}.md", f"alpha {number}")
     notebook = opened()

@@ -9,6 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from .errors import told as told_of
+from .mounts import SILENT, kind_of
 from .reports import SyncReport
 from .settings.surface import Sync
 from .types import Note
@@ -24,25 +25,6 @@ _POLL_S = 2.0
 _POLL_SHARE = 20  # looking takes at most a twentieth of the time
 _PROBE_S = 3.0
 _AFTER_ERROR_S = 10.0
-#: File systems whose changes are made elsewhere, so that this machine is not told of them.
-_SILENT = frozenset(
-    {
-        "9p",
-        "afs",
-        "cifs",
-        "drvfs",
-        "fakeowner",
-        "fuse.sshfs",
-        "grpcfuse",
-        "nfs",
-        "nfs4",
-        "osxfs",
-        "prl_fs",
-        "smb3",
-        "vboxsf",
-        "virtiofs",
-    }
-)
 
 
 class Watch:
@@ -197,30 +179,8 @@ class Watch:
 def _why_poll(options: Sync, folders: Iterable[str]) -> str:
     if options.watch == "poll":
         return "sync.watch is poll"
-    kinds = _file_systems()
     for folder in folders:
-        kind = _kind_of(os.path.realpath(folder), kinds)
-        if kind in _SILENT:
+        kind = kind_of(folder)
+        if kind in SILENT:
             return f"{folder} is on {kind}, where changes are not told"
     return ""
-
-
-def _file_systems() -> dict[str, str]:
-    """Return the kind of file system by mount point, as Linux tells it; elsewhere nothing."""
-    try:
-        lines = Path("/proc/self/mountinfo").read_text("utf-8", errors="replace").splitlines()
-    except OSError:
-        return {}
-    kinds: dict[str, str] = {}
-    for line in lines:
-        before, _, after = line.partition(" - ")
-        fields = before.split()
-        if len(fields) > 4 and after:
-            kinds[fields[4].replace("\\040", " ")] = after.split()[0]
-    return kinds
-
-
-def _kind_of(folder: str, kinds: dict[str, str]) -> str:
-    """Return the kind of the file system that `folder` is on: that of the longest mount point above it."""
-    above = [point for point in kinds if folder == point or folder.startswith(point.rstrip("/") + "/")]
-    return kinds[max(above, key=len)] if above else ""

@@ -59,6 +59,11 @@ class Searcher:
         """Close the connection."""
         self._db.close()
 
+    @property
+    def is_fixed(self) -> bool:
+        """Whether it sees the index as it was when it was opened, because it could not be opened for more."""
+        return bool(self._db.readonly("main"))
+
     def is_empty(self) -> bool:
         """Tell whether nothing has been indexed yet."""
         self._refresh()

@@ -36,18 +36,17 @@ from looseleaf.errors import told
 from looseleaf.reports import ProgressCallback
 
 from .asking import Asker
+from .index.syncing import Syncing
 from .search import Searcher
-from .store.database import connect
+from .store.database import connect, is_damaged, renewed, store_error
 
 if TYPE_CHECKING:
     from looseleaf import Vectors
 
-    from .index.relay import Relay
-    from .index.sync import WordIndexer
 
-_FIRST_WORDS_S = 2.0
 _QUICK_S = 0.002
 _PROBE = "ping"
+_DAMAGED = (apsw.CorruptError, apsw.NotADBError)
 
 
 class CoreSlot:
@@ -58,6 +57,7 @@ class CoreSlot:
         self._askers = [Asker(one) for one in (embedder, fallback) if one is not None]  # in the order in which they are asked
         self._layout = Layout.of(settings)
         self._path: Path = settings.database
+        self._syncing = Syncing(settings, self._layout, self._askers)
         self._searchers: dict[str, Searcher] = {}  # by the embedder's fingerprint
         self._searching = Lock()  # one connection, one thread at a time
         self._is_new = True  # until something is known to be indexed
@@ -66,10 +66,18 @@ class CoreSlot:
 
     async def retrieve(self, query: Query) -> Retrieval:
         """Return keyword and vector candidates. A failing embedder is a note, and the next one is asked."""
+        try:
+            return await self._retrieve(query)
+        except _DAMAGED:
+            await in_thread(self._set_aside)
+            self._is_new = True
+            return await self._retrieve(query)
+
+    async def _retrieve(self, query: Query) -> Retrieval:
         if self._is_new:
             self._is_new = await in_thread(self._is_empty)
             if self._is_new:
-                await self._first_words()
+                await self._syncing.first_words()
         failures: list[Fallback] = []
         for asker in self._askers:
             if not await in_thread(self._has_vectors, asker):
@@ -135,53 +143,21 @@ class CoreSlot:
     async def sync(
         self, *, force: bool = False, progress: ProgressCallback | None = None, budget_s: float | None = None
     ) -> SyncReport:
-        """Index words, then vectors; one process at a time."""
-        from .index.relay import summed
-
-        begun = monotonic()
-        ends = None if budget_s is None else begun + budget_s
-        until = begun + 60 * self._settings.search.remote.batch.timeout_minutes
-        with ExitStack() as stack:
-            db = await in_thread(connect, self._path)
-            stack.callback(db.close)
-            report, relay = await self._turn(db, force=force, progress=progress, ends=ends)
-            while relay and await relay.wait(until if ends is None else min(until, ends), progress):
-                more, relay = await self._turn(db, force=False, progress=progress, ends=ends)
-                report = summed(report, more)
-            standing = await in_thread(relay.standing) if relay else []
-            return replace(report, notes=(*report.notes, *standing))
-
-    async def _turn(
-        self, db: apsw.Connection, *, force: bool, progress: ProgressCallback | None, ends: float | None
-    ) -> tuple[SyncReport, Relay | None]:
-        """Do what can be done now, with the lock; where something is left to wait for, return who waits, without it."""
-        from .index.lock import enter_index_lock
-        from .index.relay import Relay
-
-        indexer = self._indexer(db)
-        relay = Relay(db, self._askers, self._settings.search)
-        current = None if force else await in_thread(indexer.current)
-        if current is not None and await in_thread(relay.is_idle):
-            return current, None
-        left = None if ends is None else max(0.0, ends - monotonic())
-        with ExitStack() as stack:
-            if not await in_thread(enter_index_lock, stack, self._path, left):
-                busy = Note("busy", "another process is indexing these notes; this is answered from what it has done so far")
-                return await in_thread(indexer.standing, busy), None
-            report = await in_thread(indexer.run, force=force, progress=progress)
-            return await relay.run(report, force=force, progress=progress, ends=ends), relay
+        """Index words, then vectors; one process at a time. An index that turns out to be damaged is made anew, and said so."""
+        try:
+            try:
+                return await self._syncing.sync(force=force, progress=progress, budget_s=budget_s)
+            except _DAMAGED:
+                await in_thread(self._set_aside)
+                return await self._syncing.sync(force=force, progress=progress, budget_s=budget_s)
+        except apsw.Error as error:
+            raise store_error(error, self._path) from error
+        finally:
+            await in_thread(self._close_fixed)
 
     async def forget(self) -> Forgotten:
         """Take what stands in no note any more out of the index, the cache and the jobs under way, and off the disk."""
-        from .index.forget import forget
-        from .index.lock import enter_index_lock
-
-        with ExitStack() as stack:
-            db = await in_thread(connect, self._path)
-            stack.callback(db.close)
-            await in_thread(enter_index_lock, stack, self._path)  # work in flight ends first
-            await in_thread(self._indexer(db).run)
-            forgotten = await in_thread(forget, db)
+        forgotten = await self._syncing.forget()
         with self._searching:
             self._close()
         return forgotten
@@ -199,11 +175,16 @@ class CoreSlot:
         for asker in self._askers:
             await asker.embedder.aclose()
 
-    def _indexer(self, db: apsw.Connection) -> WordIndexer:
-        from .index.sync import WordIndexer
+    def _set_aside(self) -> None:
+        """Move an index that is damaged out of the way; somebody else may have done so already."""
+        from .index.lock import enter_index_lock
 
-        search = self._settings.search
-        return WordIndexer(db, self._layout, search.chunking, search.multimodal)
+        with self._searching:
+            self._close()
+        with ExitStack() as stack:
+            enter_index_lock(stack, self._path)
+            if is_damaged(self._path):
+                renewed(self._path).close()
 
     def _limits(self, embedder: Embedder) -> Limits:
         """Return the limits in force: those of the embedder, lowered by what its refusals taught."""
@@ -218,6 +199,12 @@ class CoreSlot:
                 return embedder.limits
             stack.callback(db.close)
             return Space(db, embedder.fingerprint).limits(embedder.limits)
+
+    def _close_fixed(self) -> None:
+        """Close what could only be opened as it was: the next search tries again."""
+        with self._searching:
+            if any(searcher.is_fixed for searcher in self._searchers.values()):
+                self._close()
 
     def _close(self) -> None:
         for searcher in self._searchers.values():
@@ -234,16 +221,6 @@ class CoreSlot:
             levels = getattr(asker.embedder, "levels", (0.0, 1.0)) if asker else (0.0, 1.0)
             searcher = self._searchers[fingerprint] = Searcher(self._path, self._layout, self._settings.search, fingerprint, levels)
         return searcher
-
-    async def _first_words(self) -> None:
-        """Index words for at most two seconds: the only time that a search waits for the index."""
-        from .index.lock import enter_index_lock
-
-        with ExitStack() as stack:
-            if await in_thread(enter_index_lock, stack, self._path, 0.0):
-                db = await in_thread(connect, self._path)
-                stack.callback(db.close)
-                await in_thread(self._indexer(db).run, budget_s=_FIRST_WORDS_S)
 
     def _is_empty(self) -> bool:
         with self._searching:
@@ -262,8 +239,10 @@ class CoreSlot:
                 self._close()
                 try:
                     found = self._open(asker).search(query, vector)
+                except _DAMAGED:
+                    raise
                 except apsw.Error as error:
-                    raise StoreError(f"the index {self._path} cannot be read: {error}. Delete it; it is made anew.") from error
+                    raise store_error(error, self._path) from error
             self._pace_s += 0.2 * (monotonic() - begun - self._pace_s)
             return found
 

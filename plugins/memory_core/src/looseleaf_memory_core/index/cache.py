@@ -13,6 +13,8 @@ import apsw
 
 from looseleaf.settings.surface import Cache
 
+_SPARE = 100  # vectors of texts that are gone, which are kept in any case
+
 
 def kept(db: apsw.Connection) -> tuple[int, int]:
     """Return how many vectors are kept, and their bytes."""
@@ -30,14 +32,22 @@ def is_full(db: apsw.Connection, generation: int, cache: Cache) -> bool:
     return not _fits(*kept(db), cache)
 
 
-def prune(db: apsw.Connection, generation: int, spaces: Sequence[int], cache: Cache) -> int:
+def prune(db: apsw.Connection, generation: int, spaces: Sequence[int], cache: Cache, *, rebuilt: bool = False) -> int:
     """Remove what is over the limits, and return how many vectors that were.
+
+    After a rebuild under another chunking nearly all that was is in no note any more: without limits a tenth of it is kept.
 
     Vectors of texts that are in no note go first, then those of embedders in other `spaces`, each the least recently used
     first. With `cache.enabled` false those of texts that are gone are not kept at all.
     """
     if cache.enabled and cache.max_entries is None and cache.max_bytes is None:
-        return 0
+        if not rebuilt:
+            return 0
+        used = db.execute(f"SELECT count(DISTINCT hash) FROM chunk_{generation}").get
+        others = db.execute(
+            "SELECT count(*) FROM embedding WHERE space NOT IN (SELECT value FROM json_each(?))", (json.dumps(list(spaces)),)
+        ).get
+        cache = Cache(max_entries=int(len(spaces) * used + others + max(_SPARE, used // 10)))
     _mark(db, generation)
     count, size = kept(db)
     spare = db.execute(

@@ -30,9 +30,14 @@ _CONSENT = Note(
 
 
 class Relay:
-    """The embedders of one workspace, in the order in which they are asked, and the index that they write to."""
+    """The embedders of one workspace, in the order in which they are asked, and the index that they write to.
+
+    Attributes:
+        rebuilt: Whether the words were made anew just now.
+    """
 
     def __init__(self, db: apsw.Connection, askers: Sequence[Asker], search: MemorySearch) -> None:
+        self.rebuilt = False
         self._db = db
         self._askers = askers
         self._search = search
@@ -95,6 +100,8 @@ class Relay:
             await writer.run(which=which, budget_s=left, progress=progress)
         except (RestingError, OutOfTimeError) as error:
             return error
+        except apsw.Error:  # the disk, not the provider
+            raise
         except Exception as error:  # noqa: BLE001 - whatever a provider does, words stay and the next run goes on
             asker.rest.begin(error)
             return error
@@ -133,7 +140,13 @@ class Relay:
         return bool(paid) and self._writers[0].would_pay_again()
 
     def _prune(self) -> None:
-        prune(self._db, self._writers[0].generation, [writer.space.number for writer in self._writers], self._search.cache)
+        prune(
+            self._db,
+            self._writers[0].generation,
+            [writer.space.number for writer in self._writers],
+            self._search.cache,
+            rebuilt=self.rebuilt,
+        )
 
 
 def summed(first: SyncReport, second: SyncReport) -> SyncReport:

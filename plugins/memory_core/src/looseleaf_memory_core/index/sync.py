@@ -41,7 +41,11 @@ def fingerprint(chunks: Chunking, media: Multimodal) -> str:
 
 
 class WordIndexer:
-    """Writes chunks and words of one workspace."""
+    """Writes chunks and words of one workspace.
+
+    Attributes:
+        rebuilt: Whether what was there before has been replaced as a whole.
+    """
 
     def __init__(
         self, db: apsw.Connection, layout: Layout, chunks: Chunking | None = None, media: Multimodal | None = None
@@ -50,6 +54,7 @@ class WordIndexer:
         self._layout = layout
         self._chunks = chunks or Chunking()
         self._media = media or Multimodal()
+        self.rebuilt = False
         self._wanted = fingerprint(self._chunks, self._media)
         self._until: float | None = None
         self._looked: tuple[int, int, dict[str, Known], Difference] | None = None
@@ -61,12 +66,14 @@ class WordIndexer:
         """
         self._until = None if budget_s is None else monotonic() + budget_s
         wanted = self._wanted
+        schema.sweep(self._db)
         live = schema.live_generation(self._db)
         if live and live[1] == wanted and not force:
             return self._bring_up(live[0], progress)
         building = schema.create_generation(self._db, wanted)
         report = self._bring_up(building, progress, live=live is None)
         schema.make_live(self._db, building)
+        self.rebuilt = live is not None
         return report
 
     def current(self) -> SyncReport | None:

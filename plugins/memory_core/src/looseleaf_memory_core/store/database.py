@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import NamedTuple
 
 import apsw
 
 from looseleaf import StoreError
+from looseleaf.mounts import NETWORK, kind_of
 
 from . import schema
 
 # 15 vectors of 512 dimensions fit into a page of this size, one into a page of the usual 4096 bytes.
 _PAGE_BYTES = 32_768
 _BUSY_MS = 10_000
+_FEW_PAGES, _AT_ONCE = 8, 128
+_HOLES = 0.1
+_NO_ROOM = 1 << 20
+_MEANINGS: tuple[tuple[type[apsw.Error], str], ...] = (
+    (apsw.FullError, "the disk is full at {path}: make room and try again; what was indexed before is whole and is searched"),
+    (apsw.ReadOnlyError, "the index {path} is read-only: check who owns it, or set LOOSELEAF_STATE_DIR"),
+    (apsw.BusyError, "the index {path} is being written by another process for too long: try again"),
+    (apsw.IOError, "the disk of {path} failed: what was indexed before is whole; look at the disk and try again"),
+    (apsw.CantOpenError, "the index {path} cannot be opened: check who owns it, or set LOOSELEAF_STATE_DIR"),
+)
 
 
 class Extension(NamedTuple):
@@ -28,7 +40,7 @@ def connect(path: Path, *, write: bool = True) -> apsw.Connection:
     """Return a connection to the index at `path`, made if it is missing and, where it may be written, made anew if it is damaged or of another version.
 
     Files are readable by their owner only. In WAL mode readers never wait for a writer; where the disk cannot do that
-    (network mounts), SQLite's own journal is used.
+    (network mounts), SQLite's own journal is used. A damaged file is kept beside the new one.
 
     Raises:
         StoreError: the file cannot be opened or made.
@@ -38,23 +50,75 @@ def connect(path: Path, *, write: bool = True) -> apsw.Connection:
     except (apsw.NotADBError, apsw.CorruptError) as error:
         if not write:
             raise StoreError(f"the index {path} is damaged: {error}") from error
-        remove(path)  # everything in it can be derived again from the notes
     except apsw.Error as error:
-        raise StoreError(f"the index {path} cannot be opened: {error}. Check who owns it, or set LOOSELEAF_STATE_DIR.") from error
+        raise store_error(error, path) from error
     except OSError as error:
         raise StoreError(
             f"the index {path} cannot be made: {error.strerror}. Set LOOSELEAF_STATE_DIR to a folder you own."
         ) from error
+    return renewed(path)  # everything in it can be derived again from the notes
+
+
+def renewed(path: Path) -> apsw.Connection:
+    """Return a connection to a new index in place of a damaged one, which is kept beside it, and leave a note that says so.
+
+    Raises:
+        StoreError: it cannot be made.
+    """
     try:
-        return _open(path, write=write)
-    except apsw.Error as error:
+        if path.exists():
+            path.replace(f"{path}.damaged")
+        for suffix in ("-wal", "-shm"):
+            Path(f"{path}{suffix}").unlink(missing_ok=True)
+        db = _open(path, write=True)
+    except (apsw.Error, OSError) as error:
         raise StoreError(f"the index {path} is damaged and cannot be made anew: {error}") from error
+    schema.say(db, "damaged", f"the index was damaged, and is made anew from the notes; what it was is kept as {path}.damaged")
+    return db
 
 
-def remove(path: Path) -> None:
-    """Delete the index file and its side files."""
-    for suffix in ("", "-wal", "-shm"):
-        Path(f"{path}{suffix}").unlink(missing_ok=True)
+def is_damaged(path: Path) -> bool:
+    """Tell whether the file at `path` is no whole database."""
+    try:
+        db = _open(path, write=False)
+        try:
+            return bool(db.execute("PRAGMA quick_check(1)").get != "ok")
+        finally:
+            db.close()
+    except (apsw.NotADBError, apsw.CorruptError):
+        return True
+    except apsw.Error:
+        return False
+
+
+def has_room(path: Path) -> bool:
+    """Tell whether the disk of `path` has a megabyte left; one that cannot be asked has."""
+    try:
+        return shutil.disk_usage(path.parent).free >= _NO_ROOM
+    except OSError:
+        return True
+
+
+def store_error(error: apsw.Error, path: Path) -> StoreError:
+    """Return what an error of SQLite means for people, with what to do."""
+    if isinstance(error, apsw.IOError) and not has_room(path):
+        error = apsw.FullError(str(error))  # what SQLite calls it where its log cannot grow
+    for kind, text in _MEANINGS:
+        if isinstance(error, kind):
+            return StoreError(f"{text.format(path=path)} ({error})")
+    return StoreError(f"the index {path} cannot be used: {error}")
+
+
+def repack(db: apsw.Connection) -> None:
+    """Give the disk back what has been deleted, a few megabytes at a time, if it is more than a tenth of the file."""
+    while True:
+        free, pages = db.execute("PRAGMA freelist_count").get, db.execute("PRAGMA page_count").get
+        if free < _FEW_PAGES or free < _HOLES * pages:
+            break
+        list(db.execute(f"PRAGMA incremental_vacuum({_AT_ONCE})"))
+        if db.execute("PRAGMA freelist_count").get >= free:
+            return  # an index that was made without it
+    list(db.execute("PRAGMA wal_checkpoint(TRUNCATE)"))
 
 
 def load_extension(db: apsw.Connection, path: str | None = None) -> Extension:
@@ -84,17 +148,47 @@ def _open(path: Path, *, write: bool) -> apsw.Connection:
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # SQLite gives its side files the same rights
-    writable = write and os.access(path, os.W_OK)
-    db = apsw.Connection(os.fspath(path), flags=apsw.SQLITE_OPEN_READWRITE if writable else apsw.SQLITE_OPEN_READONLY)
+    writable = write and os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    try:
+        return _prepared(_connection(path, writable=writable), path, writable=writable)
+    except (apsw.IOError, apsw.FullError):
+        if not writable or has_room(path) or not path.stat().st_size or _has_log(path):
+            raise
+    return _prepared(_as_it_is(path), path, writable=False)  # no room for a log: it can be searched all the same
+
+
+def _prepared(db: apsw.Connection, path: Path, *, writable: bool) -> apsw.Connection:
     try:
         db.set_busy_timeout(_BUSY_MS)
         if writable:
             if db.execute("PRAGMA page_count").get == 0:
-                db.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
-            db.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
+                db.execute(f"PRAGMA page_size = {_PAGE_BYTES}; PRAGMA auto_vacuum = INCREMENTAL")
+            mode = "DELETE" if kind_of(str(path.parent)) in NETWORK else "WAL"
+            db.execute(f"PRAGMA journal_mode = {mode}; PRAGMA synchronous = NORMAL")
         db.execute("PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY")
         schema.ensure(db, writable=writable)
     except BaseException:
         db.close()
         raise
     return db
+
+
+def _connection(path: Path, *, writable: bool) -> apsw.Connection:
+    if writable:
+        return apsw.Connection(os.fspath(path), flags=apsw.SQLITE_OPEN_READWRITE)
+    db = apsw.Connection(os.fspath(path), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        db.execute("SELECT 1 FROM sqlite_schema")
+    except (apsw.CantOpenError, apsw.ReadOnlyError):  # a log cannot be shared on a disk that is read-only: nobody writes
+        db.close()
+        return _as_it_is(path)
+    return db
+
+
+def _as_it_is(path: Path) -> apsw.Connection:
+    return apsw.Connection(f"{path.absolute().as_uri()}?immutable=1", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+
+
+def _has_log(path: Path) -> bool:
+    log = Path(f"{path}-wal")
+    return log.exists() and log.stat().st_size > 0

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import apsw
 
+from looseleaf import Note
+
 from .keyword import Keywords
 
 #: Raised when a table changes; an index of another version is dropped and built again.
-VERSION = 2
+VERSION = 3
 
 _SHARED = """
 CREATE TABLE IF NOT EXISTS generation(
@@ -51,6 +53,10 @@ CREATE TABLE IF NOT EXISTS in_flight( -- texts that are in a job, so that they a
   PRIMARY KEY(space, hash)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS in_flight_job ON in_flight(job);
+CREATE TABLE IF NOT EXISTS said( -- what has to be said once, by whoever comes next
+  code TEXT NOT NULL,
+  text TEXT NOT NULL
+);
 """
 _GENERATION = """
 CREATE TABLE file_{0}(
@@ -121,6 +127,27 @@ def live_generation(db: apsw.Connection) -> tuple[int, str] | None:
     """Return the number and fingerprint of the generation that answers."""
     row = db.execute("SELECT id, fingerprint FROM generation WHERE live = 1").fetchone()
     return (row[0], row[1]) if row else None
+
+
+def sweep(db: apsw.Connection) -> None:
+    """Drop what is left of generations whose building was broken off. Nobody else may be building."""
+    for (number,) in list(db.execute("SELECT id FROM generation WHERE NOT live")):
+        drop_generation(db, number)
+
+
+def say(db: apsw.Connection, code: str, text: str) -> None:
+    """Leave a note for whoever brings the index up to date next."""
+    with db:
+        db.execute("INSERT INTO said VALUES(?, ?)", (code, text))
+
+
+def take_said(db: apsw.Connection) -> list[Note]:
+    """Return the notes that were left, and forget them."""
+    notes = [Note(code, text) for code, text in db.execute("SELECT code, text FROM said")]
+    if notes:
+        with db:
+            db.execute("DELETE FROM said")
+    return notes
 
 
 def count_chunks(db: apsw.Connection, generation: int) -> int:
