@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from time import monotonic
+from typing import TYPE_CHECKING
 
 import apsw
 
@@ -17,9 +18,11 @@ from looseleaf.settings import MemorySearch
 
 from ..asking import Asker
 from ..store.schema import live_generation
-from .batches import Batches
 from .cache import is_full, prune
 from .embed import OutOfTimeError, VectorWriter, Which
+
+if TYPE_CHECKING:
+    from .batches import Batches
 
 _LANES = 4  # requests under way at once
 _CONSENT = Note(
@@ -30,7 +33,7 @@ _CONSENT = Note(
 
 
 class Relay:
-    """The embedders of one workspace, in the order in which they are asked, and the index that they write to.
+    """The embedders of one workspace, at least one, in the order in which they are asked, and the index that they write to.
 
     Attributes:
         rebuilt: Whether the words were made anew just now.
@@ -53,14 +56,12 @@ class Relay:
 
     def is_idle(self) -> bool:
         """Tell whether no chunk waits for the embedder that is asked first, no job of it runs, and the cache is within its limits."""
-        if not self._askers or self._writers[0].waiting() or is_full(self._db, self._writers[0].generation, self._search.cache):
-            return not self._askers
+        if self._writers[0].waiting() or is_full(self._db, self._writers[0].generation, self._search.cache):
+            return False
         return not (self._first_batches and self._first_batches.running())
 
     async def run(self, report: SyncReport, *, force: bool, progress: ProgressCallback | None, ends: float | None) -> SyncReport:
         """Return `report` with what was embedded, what waits and what went wrong."""
-        if not self._askers:
-            return report
         await in_thread(lambda: self._writers)
         if not force and await in_thread(self._needs_consent):
             return replace(report, pending=await in_thread(self._writers[0].waiting), notes=(*report.notes, _CONSENT))
@@ -113,11 +114,13 @@ class Relay:
         jobs = getattr(asker.embedder, "jobs", None)
         if jobs is None:
             return None
+        from .batches import Batches
+
         return Batches(self._db, jobs, writer, writer.space, self._search.remote.batch)
 
     @cached_property
     def _first_batches(self) -> Batches | None:
-        return self._batches_of(self._askers[0], self._writers[0]) if self._askers else None
+        return self._batches_of(self._askers[0], self._writers[0])
 
     @cached_property
     def _writers(self) -> list[VectorWriter]:
@@ -147,17 +150,6 @@ class Relay:
             self._search.cache,
             rebuilt=self.rebuilt,
         )
-
-
-def summed(first: SyncReport, second: SyncReport) -> SyncReport:
-    """Return what two turns of one sync did: the state of the second, the work of both."""
-    return replace(
-        second,
-        indexed=first.indexed + second.indexed,
-        removed=first.removed + second.removed,
-        embedded=first.embedded + second.embedded,
-        notes=tuple(dict.fromkeys((*first.notes, *second.notes))),
-    )
 
 
 def _failed(error: Exception) -> Note:

@@ -42,8 +42,6 @@ class Syncing:
             StoreError: another process is at work for too long, or the index cannot be made.
             apsw.Error: the disk or the file failed.
         """
-        from .relay import summed
-
         begun = monotonic()
         ends = None if budget_s is None else begun + budget_s
         until = begun + 60 * self._settings.search.remote.batch.timeout_minutes
@@ -53,7 +51,7 @@ class Syncing:
             report, relay = await self._turn(db, force=force, progress=progress, ends=ends)
             while relay and await relay.wait(until if ends is None else min(until, ends), progress):
                 more, relay = await self._turn(db, force=False, progress=progress, ends=ends)
-                report = summed(report, more)
+                report = _summed(report, more)
             standing = await in_thread(relay.standing) if relay else []
             return replace(report, notes=(*report.notes, *standing))
 
@@ -62,24 +60,24 @@ class Syncing:
     ) -> tuple[SyncReport, Relay | None]:
         """Do what can be done now, with the lock; where something is left to wait for, return who waits, without it."""
         from .lock import enter_index_lock
-        from .relay import Relay
 
         indexer = self._indexer(db)
-        relay = Relay(db, self._askers, self._settings.search)
+        relay = self._relay(db)
         if await in_thread(db.readonly, "main"):
             if not has_room(self._path):
                 raise apsw.FullError("no room for a log")
             return await in_thread(indexer.standing, _READ_ONLY), None
         current = None if force else await in_thread(indexer.current)
-        if current is not None and await in_thread(relay.is_idle):
+        if current is not None and (relay is None or await in_thread(relay.is_idle)):
             return replace(current, notes=(*await in_thread(take_said, db), *current.notes)), None
         left = None if ends is None else max(0.0, ends - monotonic())
         with ExitStack() as stack:
             if not await in_thread(enter_index_lock, stack, self._path, left):
                 return await in_thread(indexer.standing, _BUSY), None
             report = await in_thread(indexer.run, force=force, progress=progress)
-            relay.rebuilt = indexer.rebuilt
-            report = await relay.run(report, force=force, progress=progress, ends=ends)
+            if relay:
+                relay.rebuilt = indexer.rebuilt
+                report = await relay.run(report, force=force, progress=progress, ends=ends)
             said = await in_thread(take_said, db)
             await in_thread(repack, db)
             return replace(report, notes=(*said, *report.notes)), relay
@@ -106,8 +104,26 @@ class Syncing:
             await in_thread(self._indexer(db).run)
             return await in_thread(forget, db)
 
+    def _relay(self, db: apsw.Connection) -> Relay | None:
+        if not self._askers:
+            return None
+        from .relay import Relay
+
+        return Relay(db, self._askers, self._settings.search)
+
     def _indexer(self, db: apsw.Connection) -> WordIndexer:
         from .sync import WordIndexer
 
         search = self._settings.search
         return WordIndexer(db, self._layout, search.chunking, search.multimodal)
+
+
+def _summed(first: SyncReport, second: SyncReport) -> SyncReport:
+    """Return what two turns of one sync did: the state of the second, the work of both."""
+    return replace(
+        second,
+        indexed=first.indexed + second.indexed,
+        removed=first.removed + second.removed,
+        embedded=first.embedded + second.embedded,
+        notes=tuple(dict.fromkeys((*first.notes, *second.notes))),
+    )
