@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from looseleaf import Hit, Query, StageError
-from looseleaf.pipeline import Pipeline, by_evidence, clamp, evidence, total_order
+from looseleaf.pipeline import Pipeline, by_evidence, clamp, evidence, shared, total_order
 
 SCORES = st.sampled_from([0.0, 0.25, 0.5, 0.5, 0.75, 1.0])
 HITS = st.lists(
@@ -199,3 +199,14 @@ def test_scored_changes_only_the_score() -> None:
     """`Hit.scored` is `replace`, only quicker."""
     hit = Hit("1", "a.md", 1, 2, "t", 0.1, {"bm25": 1.0}, "sessions", "A > B", None)
     assert hit.scored(0.7) == hit._replace(score=0.7)
+
+
+@given(st.lists(st.sampled_from(["memory", "sessions"]), max_size=20), st.integers(1, 8))
+def test_notes_have_half_of_the_places(sources: list[str], limit: int) -> None:
+    """SE-04: other kinds of files take what notes leave, in the order of all; no note is ever left out for them."""
+    hits = [Hit(str(number), "a.md", 1, 1, "", source=source) for number, source in enumerate(sources)]
+    kept = shared(hits, limit)
+    assert [hit for hit in hits if hit in kept] == kept
+    notes, others = (sources.count(source) for source in ("memory", "sessions"))
+    assert [hit.source for hit in kept].count("memory") == notes
+    assert len(kept) - notes == min(others, max(limit // 2, limit - notes))

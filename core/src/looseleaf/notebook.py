@@ -94,7 +94,7 @@ class Notebook:
             min_score=options.min_score if min_score is None else min_score,
             now=self.settings.now(),
             candidates=min(200, max(1, wanted * options.hybrid.candidate_multiplier)),
-            sources=self.settings.search.sources,
+            sources=("memory", "sessions") if self.settings.search.with_sessions() else ("memory",),
             private=is_private(session_key),
             stage_timeout_s=options.stage_timeout_ms / 1000,
         )
@@ -163,7 +163,9 @@ class Notebook:
 
         from .watching import Watch
 
-        watch = Watch(Layout.of(self.settings), self.settings.search.sync, self.sync, told or (lambda report: None))
+        follows = getattr(self.slot, "follows", None)
+        also = follows() if follows else ()
+        watch = Watch(Layout.of(self.settings), self.settings.search.sync, self.sync, told or (lambda report: None), also)
         async with create_task_group() as group:
             if self.slot is not None:
                 group.start_soon(watch.run)

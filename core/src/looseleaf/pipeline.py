@@ -129,6 +129,9 @@ class Pipeline:
         while kept and evidence(hits[kept - 1]) < query.min_score:
             kept -= 1
         ranking.keep("minScore", hits[:kept], f"evidence is below {query.min_score:g}")
+        ranking.keep(
+            "quota", shared(ranking.hits, query.limit), "other kinds of files have half of the places while notes are left"
+        )
         return ranking
 
     def finish(self, ranking: Ranking, query: Query) -> None:
@@ -165,6 +168,20 @@ class Pipeline:
             raise StageError(f"the stage {name!r} broke its contract: {wrong}")
         notes.append(Note("stage-skipped", f"the stage {name!r} was skipped: {wrong}"))
         return None
+
+
+def shared(hits: Sequence[Hit], limit: int) -> list[Hit]:
+    """Return `hits` with so few that are of no note that the notes have half of `limit` places, if there are as many."""
+    others = sum(hit.source != "memory" for hit in hits)
+    room = max(limit // 2, limit - (len(hits) - others))
+    if others <= room:
+        return list(hits)
+    kept: list[Hit] = []
+    for hit in hits:
+        if hit.source == "memory" or room > 0:
+            kept.append(hit)
+            room -= hit.source != "memory"
+    return kept
 
 
 def distinct(hits: Sequence[Hit]) -> list[Hit]:

@@ -72,6 +72,8 @@ def present(hit: Hit, terms: tuple[str, ...] = (), *, chars: int = SNIPPET_CHARS
     snippet = text[begin:end]
     start = hit.start + text.count("\n", 0, begin)
     last = start + snippet.count("\n")
+    if hit.source == "sessions":  # its lines are those of the transcript, not of the text
+        start, last = hit.start, hit.end
     marks = tuple((first - begin, stop - begin) for first, stop, _ in spots if begin <= first and stop <= end)
     return FoundHit(hit, snippet, start, last, marks, cite(hit.path, start, last))
 

@@ -166,6 +166,15 @@ class Probing(Protocol):
 
 
 @runtime_checkable
+class Following(Protocol):
+    """A slot that also follows files outside the workspace, such as session transcripts."""
+
+    def follows(self) -> Sequence[str]:
+        """Return their folders."""
+        ...
+
+
+@runtime_checkable
 class Forgetting(Protocol):
     """A slot that can forget, for `looseleaf forget`."""
 

@@ -33,7 +33,7 @@ class Step:
     """What one stage did to one candidate: its score afterwards, or why it was dropped.
 
     Attributes:
-        stage: The name of the ranker or post-processor, or one of the host's own: `scope`, `minScore`, `stale`, `duplicate`,
+        stage: The name of the ranker or post-processor, or one of the host's own: `scope`, `minScore`, `quota`, `stale`, `duplicate`,
             `budget`.
         score: Afterwards, or None if it was dropped.
         reason: Why it was dropped, or an empty string.

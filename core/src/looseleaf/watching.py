@@ -35,6 +35,7 @@ class Watch:
         options: `memorySearch.sync`.
         sync: Brings the index up to date.
         told: Gets what each sync did.
+        also: Folders of other files that the slot follows, each without those below it.
 
     Attributes:
         polls: Why changes are looked for instead of being told, or an empty string.
@@ -42,12 +43,18 @@ class Watch:
     """
 
     def __init__(
-        self, layout: Layout, options: Sync, sync: Callable[[], Awaitable[SyncReport]], told: Callable[[SyncReport], None]
+        self,
+        layout: Layout,
+        options: Sync,
+        sync: Callable[[], Awaitable[SyncReport]],
+        told: Callable[[SyncReport], None],
+        also: Iterable[str] = (),
     ) -> None:
         self._layout = layout
         self._options = options
         self._sync = sync
         self._told = told
+        self._also = frozenset(map(os.path.realpath, also))
         self._first = self._latest = 0.0  # of the changes that no sync has seen yet
         self._news: Event | None = None
         self._probe = ""
@@ -133,7 +140,7 @@ class Watch:
                 paths = {path for _, path in changes}
                 if self._probe in paths:
                     self._probe = ""
-                if any(map(self._layout.concerns, paths)):
+                if any(self._layout.concerns(path) or os.path.dirname(path) in self._also for path in paths):
                     self._note()
                 if self._folders() != known:  # a folder that is listened to has come or gone
                     again()
@@ -167,7 +174,7 @@ class Watch:
         """Return the folders to listen to, and whether with all below."""
         layout = self._layout
         memory = str(layout.workspace / "memory")
-        folders = {str(layout.workspace): False}
+        folders = {str(layout.workspace): False, **dict.fromkeys(self._also, False)}
         for path, is_file in [(memory, False), *((root.path, root.is_file) for root in layout.extra)]:
             if is_file:
                 folders.setdefault(os.path.dirname(path), False)

@@ -65,6 +65,7 @@ class Found(NamedTuple):
     mtime_ns: int
     device: int
     inode: int
+    source: str = "memory"
 
 
 class Skipped(NamedTuple):

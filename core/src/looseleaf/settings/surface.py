@@ -131,6 +131,7 @@ class SyncSessions(_Strict):
     delta_bytes: Count = 100_000
     delta_messages: Count = 50
     post_compaction_force: bool = True
+    archives: bool = False  # OURS: also transcripts that were set aside by a reset
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +245,10 @@ class MemorySearch(_Strict):
     cache: Cache = field(default_factory=Cache)
     multimodal: Multimodal = field(default_factory=Multimodal)
     qmd: ExtraCollections = field(default_factory=ExtraCollections)
+
+    def with_sessions(self) -> bool:
+        """Tell whether transcripts are searched: `sources` names them, and the experiment is on."""
+        return "sessions" in self.sources and self.experimental.session_memory
 
     def extra_roots(self) -> list[tuple[str, str]]:
         """Return `extraPaths` as pairs of path and pattern, blanks left out."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from looseleaf import Hit, Layout, Note, Query, Retrieval
 from looseleaf.settings import MemorySearch
@@ -31,7 +31,22 @@ _HITS = (
 _TEXT = "SELECT " + PLACE + " FROM chunk_{0} AS chunk JOIN file_{0} AS file ON file.id = file WHERE chunk.id = ?"
 _NOTHING = KeywordMatch(0, 0.0, 0.0, 0.0, 0.0)
 _MOST_PLACES = 4096
-_BEGIN = 2  # of PLACE; negative for what has no words
+_SOURCE, _HEADING, _BEGIN = 0, 1, 3  # of PLACE; a begin is negative for what has no words
+_SHARE = 2  # transcripts offer half as many candidates as notes, so that these are not drowned
+
+
+class Part(NamedTuple):
+    """The chunks that are asked for by themselves, as conditions on their number, and how many candidates they offer."""
+
+    name: str
+    rows: str
+    chunks: str
+    divisor: int
+
+
+_ALL = Part("all", "", "", 1)
+_NOTES = Part("memory", f" AND rowid < {schema.SESSIONS}", f" AND chunk.id < {schema.SESSIONS}", 1)
+_SESSIONS = Part("sessions", f" AND rowid >= {schema.SESSIONS}", f" AND chunk.id >= {schema.SESSIONS}", _SHARE)
 
 
 class Searcher:
@@ -50,7 +65,8 @@ class Searcher:
         self._keywords: Keywords | None = None
         self._sql_hits = self._sql_text = ""
         self._places: dict[str, list[Any]] = {}  # where the text of recent candidates stands
-        self._near: SqlNearest | MemoryNearest | None = None  # what answers by meaning, once it was asked
+        self._near: dict[str, SqlNearest | MemoryNearest] = {}  # what answers by meaning, once it was asked, by part
+        self._has_sessions = False
         self.extension = Extension("", "store.vector.enabled is false")
         if settings.store.vector.enabled and fingerprint:
             self.extension = load_extension(self._db, settings.store.vector.extension_path)
@@ -85,18 +101,27 @@ class Searcher:
                 vector = None
             parsed = parse_query(query.text)
             asked = asked_days(query.text, query.now.date())
-            plan = self._keywords.plan(parsed)
+            parts = self._parts(query)
+            plans = [self._keywords.plan(parsed, part.rows) for part in parts]
             limit = query.candidates if query.private else query.candidates + self._curated_chunks()
             by_words = self._settings.query.hybrid.enabled or vector is None
-            worded = {hit.chunk: hit for hit in plan.search(limit, fill=vector is None)} if by_words else {}
+            worded: dict[int, KeywordMatch] = {}
             meant: dict[int, float] = {}
+            for part, plan in zip(parts, plans, strict=True):
+                share = -(-limit // part.divisor)
+                if by_words:
+                    worded.update((hit.chunk, hit) for hit in plan.search(share, fill=vector is None))
+                if vector is not None:
+                    meant.update(self._meant(vector, share, part))
             if vector is not None:
-                meant = self._meant(vector, limit, worded)
+                meant.update(self._cosines(vector, [chunk for chunk in worded if chunk not in meant], parts))
             dated = self._of_days(asked, query.candidates) if asked else []
             if by_words and (dated or vector is not None):
-                worded.update(plan.score({chunk for chunk in (*meant, *dated) if chunk not in worded}))
+                unscored = {chunk for chunk in (*meant, *dated) if chunk not in worded}
+                for part, plan in zip(parts, plans, strict=True):
+                    worded.update(plan.score(_within(part, unscored)))
             if vector is not None and dated:
-                meant.update(self._cosines(vector, [chunk for chunk in dated if chunk not in meant]))
+                meant.update(self._cosines(vector, [chunk for chunk in dated if chunk not in meant], parts))
             hits = self._hits(worded, meant, dated, asked)
         withheld = [] if query.private else [chunk for chunk, hit in hits.items() if self._layout.is_curated(hit.path)]
         secret = tuple(hits.pop(chunk) for chunk in withheld)
@@ -119,19 +144,30 @@ class Searcher:
         sql = f"SELECT path, start, end FROM {chunks} AS chunk JOIN {files} AS file ON file.id = file ORDER BY chunk.id"
         return list(self._db.execute(sql)) if self._count else []
 
-    def _meant(self, vector: Vectors, limit: int, worded: Iterable[int]) -> dict[int, float]:
-        """Return the cosines of the nearest chunks, and of those in `worded`."""
+    def _parts(self, query: Query) -> tuple[Part, ...]:
+        """Return what is asked for by itself: notes, and in a private session transcripts, if there are any."""
+        if not self._has_sessions:
+            return (_ALL,)
+        return (_NOTES, _SESSIONS) if query.private and "sessions" in query.sources else (_NOTES,)
+
+    def _meant(self, vector: Vectors, limit: int, part: Part) -> dict[int, float]:
+        """Return the cosines of the nearest chunks of `part`."""
         if vector.shape[0] != self._dimensions:
             return {}
-        if self._near is None and self.extension.version:  # SQL answers a process that asks once
-            self._near = SqlNearest(self._db, self._generation, self._space)
-        elif not isinstance(self._near, MemoryNearest):  # a second question pays for NumPy's copy
-            self._near = MemoryNearest(self._db, self._generation, self._space, self._dimensions)
-        meant = dict(self._near.nearest(vector, limit))
-        return {**meant, **self._cosines(vector, [chunk for chunk in worded if chunk not in meant])}
+        near = self._near.get(part.name)
+        if near is None and self.extension.version:  # SQL answers a process that asks once
+            near = SqlNearest(self._db, self._generation, self._space, part.chunks)
+        elif not isinstance(near, MemoryNearest):  # a second question pays for NumPy's copy
+            near = MemoryNearest(self._db, self._generation, self._space, self._dimensions, part.chunks)
+        self._near[part.name] = near
+        return dict(near.nearest(vector, limit))
 
-    def _cosines(self, vector: Vectors, chunks: Sequence[int]) -> dict[int, float]:
-        return self._near.cosines(vector, chunks) if self._near else {}
+    def _cosines(self, vector: Vectors, chunks: Sequence[int], parts: Sequence[Part]) -> dict[int, float]:
+        found: dict[int, float] = {}
+        for part in parts:
+            if (near := self._near.get(part.name)) is not None:
+                found.update(near.cosines(vector, _within(part, chunks)))
+        return found
 
     def _of_days(self, asked: Sequence[Asked], limit: int) -> list[int]:
         """Return at most `limit` chunks of the notes of the days that are asked for; a month is too much to be a candidate."""
@@ -148,7 +184,7 @@ class Searcher:
         if version == self._version:
             return
         self._version = version
-        self._near = None
+        self._near.clear()
         self._places.clear()
         live = schema.live_generation(self._db)
         if live is None:
@@ -159,6 +195,8 @@ class Searcher:
             self._keywords = Keywords(self._db, f"words_{self._generation}")
             self._sql_hits, self._sql_text = _HITS.format(self._generation), _TEXT.format(self._generation)
         self._count = schema.count_chunks(self._db, self._generation)
+        some = f"SELECT EXISTS(SELECT 1 FROM chunk_{self._generation} WHERE id >= {schema.SESSIONS})"
+        self._has_sessions = bool(self._db.execute(some).get)
         self._keywords.refresh(self._count)
         self._space, self._dimensions = schema.known_space(self._db, self._fingerprint)
 
@@ -188,7 +226,8 @@ class Searcher:
                 signals["media"] = 1.0
             name = str(chunk)
             places[name] = place
-            hits[chunk] = Hit(name, path, start, end, "", bm25 or cosine or 0.0, signals, "memory", place[0], day)
+            heading = place[_HEADING] if chunk < schema.SESSIONS else ""
+            hits[chunk] = Hit(name, path, start, end, "", bm25 or cosine or 0.0, signals, place[_SOURCE], heading, day)
         return hits
 
     def load(self, hits: Sequence[Hit]) -> list[Hit]:
@@ -217,3 +256,9 @@ class Searcher:
     def _no_files(self) -> Note:
         roots = ", ".join(self._layout.shown(root.path) for root in self._layout.roots())
         return Note("no-files", f"there are no notes yet: looked for Markdown in {self._layout.workspace} ({roots})")
+
+
+def _within(part: Part, chunks: Iterable[int]) -> list[int]:
+    if part is _ALL:
+        return list(chunks)
+    return [chunk for chunk in chunks if (chunk >= schema.SESSIONS) == (part is _SESSIONS)]

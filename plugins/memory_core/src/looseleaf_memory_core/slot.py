@@ -136,7 +136,11 @@ class CoreSlot:
         return await in_thread(self._outline)
 
     async def read(self, path: str, start: int = 1, lines: int | None = None) -> Page:
-        """Return part of a memory file."""
+        """Return part of a memory file, or the turns in some lines of a transcript."""
+        if path.startswith("sessions/") and self._settings.search.with_sessions():
+            from .index.sessions import read_turns
+
+            return await in_thread(read_turns, self._settings, path, start, lines)
         limit = self._settings.context_limits.memory_get_max_chars
         return await in_thread(read_page, self._layout, path, start, lines, chars=limit)
 
@@ -154,6 +158,13 @@ class CoreSlot:
             raise store_error(error, self._path) from error
         finally:
             await in_thread(self._close_fixed)
+
+    def follows(self) -> list[str]:
+        """Return the folders of the session transcripts, where these are searched."""
+        from .index.sessions import Sessions
+
+        sessions = Sessions(self._settings)
+        return sessions.folders if sessions.enabled else []
 
     async def forget(self) -> Forgotten:
         """Take what stands in no note any more out of the index, the cache and the jobs under way, and off the disk."""

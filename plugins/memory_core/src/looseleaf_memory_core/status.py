@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from unicodedata import name
 
@@ -15,6 +16,7 @@ from looseleaf.workspace import modality
 from .index.cache import kept
 from .index.jobs import batch_status
 from .index.ledger import difference, file_statuses, known_files
+from .index.sessions import Sessions
 from .store import schema
 from .store.database import connect, load_extension
 
@@ -38,7 +40,8 @@ def _status(db: apsw.Connection, path: Path, settings: AgentSettings, layout: La
     embedder = embedders[0] if embedders else None
     live = schema.live_generation(db)
     known = known_files(db, live[0]) if live else {}
-    change = difference(layout, known)
+    sessions = Sessions(settings)
+    change = difference(chain(layout.walk(), sessions.walk()), known, sessions.has_grown)
     space = schema.known_space(db, embedder.fingerprint)[0] if embedder else 0
     ledger = file_statuses(db, live[0], space if embedder else None) if live else []
     listed = {entry.path for entry in ledger}
@@ -64,7 +67,7 @@ def _status(db: apsw.Connection, path: Path, settings: AgentSettings, layout: La
             "error": extension.error if extension else "",
         },
         "fts": {"available": True, "sqlite": apsw.sqlite_lib_version()},
-        "sources": list(settings.search.sources),
+        "sources": ["memory", *(["sessions"] if sessions.enabled else [])],
         "roots": [layout.shown(root.path) for root in layout.roots()],
     }
     batch = settings.search.remote.batch
@@ -114,7 +117,7 @@ def _script_note(layout: Layout, known: Iterable[str], embedder: Embedder | None
     if not isinstance(embedder, Scripted):
         return []
     letters: Counter[str] = Counter()
-    for shown in [path for path in known if not modality(path)][:_SAMPLED_NOTES]:
+    for shown in [path for path in known if not modality(path) and not path.endswith(".jsonl")][:_SAMPLED_NOTES]:
         try:
             with open(layout.workspace / shown, encoding="utf-8", errors="ignore") as file:
                 letters.update(char for char in file.read(_SAMPLED_CHARS) if char.isalpha())

@@ -172,7 +172,7 @@ class VectorWriter:
         reader = Reader()
         try:
             return [
-                (place[-1], MediaPlace(place[0], place[1], place[-1]) if place[2] < 0 else clean(read[0]))
+                (place[-1], MediaPlace(place[1], place[2], place[-1]) if place[3] < 0 else clean(read[0]))
                 for chunk in chunks
                 for place in self._db.execute(sql, (chunk,))
                 if (read := reader.chunk(*place))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import apsw
 
 from looseleaf import FileStatus
-from looseleaf.workspace import Found, Layout, Skipped
+from looseleaf.workspace import Found, Skipped
 
 
 class Known(NamedTuple):
@@ -39,21 +39,29 @@ def known_files(db: apsw.Connection, generation: int) -> dict[str, Known]:
     return {row[0]: Known(*row[1:]) for row in rows}
 
 
-def difference(layout: Layout, known: dict[str, Known]) -> Difference:
-    """Return what must be done to bring the ledger up to date; a file counts as unchanged while its size and time are."""
+def difference(
+    walk: Iterable[Found | Skipped], known: dict[str, Known], has_grown: Callable[[Found, Known], bool] | None = None
+) -> Difference:
+    """Return what must be done to bring the ledger up to date; a file counts as unchanged while its size and time are.
+
+    A transcript that has changed is read again when it `has_grown` enough.
+    """
     changed: list[Found] = []
     skipped: list[Skipped] = []
     present: set[str] = set()
     count = 0
-    for item in layout.walk():
+    for item in walk:
         if isinstance(item, Skipped):
             skipped.append(item)
             continue
         count += 1
         present.add(item.path)
         before = known.get(item.path)
-        if before is None or before.size != item.size or before.mtime_ns != item.mtime_ns:
-            changed.append(item)
+        if before and before.size == item.size and before.mtime_ns == item.mtime_ns:
+            continue
+        if before and has_grown and item.source != "memory" and not has_grown(item, before):
+            continue
+        changed.append(item)
     removed = [entry.id for path, entry in known.items() if path not in present]
     return Difference(changed, removed, skipped, count)
 

@@ -6,7 +6,7 @@ import os
 from hashlib import blake2b
 
 #: Where the text of a chunk stands: what `Reader.chunk` takes, as columns of a chunk and its file.
-PLACE = "heading, absolute, begin, chunk.size, file.size, mtime_ns, chunk.hash"
+PLACE = "file.source, heading, absolute, begin, chunk.size, file.size, mtime_ns, chunk.hash"
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -47,11 +47,11 @@ class Reader:
         self._handles: dict[str, tuple[int, bool]] = {}
 
     def chunk(
-        self, heading: str, path: str, begin: int, size: int, file_size: int, mtime_ns: int, expected: bytes
+        self, source: str, heading: str, path: str, begin: int, size: int, file_size: int, mtime_ns: int, expected: bytes
     ) -> tuple[str, int | None] | None:
         """Return the text of a chunk, and its first line if the file has changed since; None if the chunk is no longer there.
 
-        That of an image or sound is its heading.
+        That of an image or sound is its heading; that of a transcript is made from its lines.
 
         A file whose size or time differs from the index still answers with what is unchanged in it, so that a note that is
         being appended to is never missing.
@@ -62,6 +62,8 @@ class Reader:
         if begin < 0:
             return (heading, None) if fresh else None
         data = _read_at(handle, size, begin)
+        if source == "sessions":
+            return _of_session(data, heading, expected)
         if fresh:
             return data.decode("utf-8", "replace"), None
         if digest(data) != expected:
@@ -86,6 +88,13 @@ class Reader:
                 known = (-1, False)
             self._handles[path] = known
         return known
+
+
+def _of_session(data: bytes, cut_at: str, expected: bytes) -> tuple[str, None] | None:
+    from .sessions import session_text
+
+    text = session_text(data, cut_at)
+    return (text, None) if digest(text.encode("utf-8", "surrogatepass")) == expected else None
 
 
 def _read_at(handle: int, size: int, begin: int) -> bytes:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from time import monotonic
 from typing import Any
 
@@ -23,6 +24,7 @@ from ..store import schema
 from .ledger import Difference, Known, difference, known_files, record_skipped
 from .media import prepare_media
 from .prepare import Prepared, prepare
+from .sessions import SOURCE, Sessions, prepare_session
 
 _BATCH_S = 2.0  # how long words are gathered before they are committed
 _BULK_FILES = 50  # from here on it is a bulk load, for which FTS5 gathers more in memory
@@ -48,12 +50,18 @@ class WordIndexer:
     """
 
     def __init__(
-        self, db: apsw.Connection, layout: Layout, chunks: Chunking | None = None, media: Multimodal | None = None
+        self,
+        db: apsw.Connection,
+        layout: Layout,
+        chunks: Chunking | None = None,
+        media: Multimodal | None = None,
+        sessions: Sessions | None = None,
     ) -> None:
         self._db = db
         self._layout = layout
         self._chunks = chunks or Chunking()
         self._media = media or Multimodal()
+        self._sessions = sessions
         self.rebuilt = False
         self._wanted = fingerprint(self._chunks, self._media)
         self._until: float | None = None
@@ -92,7 +100,9 @@ class WordIndexer:
 
     def _difference(self, generation: int) -> tuple[dict[str, Known], Difference]:
         known = known_files(self._db, generation)
-        return known, difference(self._layout, known)
+        if self._sessions is None or not self._sessions.enabled:
+            return known, difference(self._layout.walk(), known)
+        return known, difference(chain(self._layout.walk(), self._sessions.walk()), known, self._sessions.has_grown)
 
     def _version(self) -> int:
         return int(self._db.execute("PRAGMA data_version").get)
@@ -170,6 +180,8 @@ class WordIndexer:
         def one(found: Found) -> Prepared:
             before = known.get(found.path)
             same = before.hash if before and before.state == "indexed" else b""
+            if found.source == SOURCE:
+                return prepare_session(found, self._chunks.tokens)
             if self._media.enabled and modality(found.path):
                 return prepare_media(found, same, self._media.max_file_bytes)
             return prepare(found, same, tokens=self._chunks.tokens, overlap=self._chunks.overlap)
@@ -187,14 +199,16 @@ class WordIndexer:
         if note.gone:
             return
         self._db.execute(
-            f"INSERT INTO file_{generation}(path, state, reason, size, mtime_ns, hash, absolute) VALUES(?, ?, ?, ?, ?, ?, ?)",
+            f"INSERT INTO file_{generation}(path, source, state, reason, size, mtime_ns, hash, absolute) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                note.found.path, "failed" if note.reason else "indexed", note.reason, note.size,
+                note.found.path, note.found.source, "failed" if note.reason else "indexed", note.reason, note.size,
                 note.found.mtime_ns, note.identity, note.found.absolute,
             ),
         )  # fmt: skip
         file = self._db.last_insert_rowid()
-        first = 1 + int(self._db.execute(f"SELECT coalesce(max(id), 0) FROM chunk_{generation}").get)
+        least, most = (schema.SESSIONS, 1 << 62) if note.found.source == SOURCE else (0, schema.SESSIONS)
+        sql = f"SELECT coalesce(max(id), ?1) FROM chunk_{generation} WHERE id >= ?1 AND id < ?2"
+        first = 1 + int(self._db.execute(sql, (least, most)).get)
         numbered = enumerate(zip(note.chunks, note.words, strict=True), first)
         rows = [(number, file, *chunk, number, *words) for number, (chunk, words) in numbered]
         self._db.executemany(

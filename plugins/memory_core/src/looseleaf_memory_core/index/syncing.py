@@ -112,10 +112,11 @@ class Syncing:
         return Relay(db, self._askers, self._settings.search)
 
     def _indexer(self, db: apsw.Connection) -> WordIndexer:
+        from .sessions import Sessions
         from .sync import WordIndexer
 
         search = self._settings.search
-        return WordIndexer(db, self._layout, search.chunking, search.multimodal)
+        return WordIndexer(db, self._layout, search.chunking, search.multimodal, Sessions(self._settings))
 
 
 def _summed(first: SyncReport, second: SyncReport) -> SyncReport:

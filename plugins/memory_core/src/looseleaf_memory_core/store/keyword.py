@@ -42,13 +42,13 @@ class Keywords:
         self._count = count
         self._documents.clear()
 
-    def plan(self, query: ParsedQuery) -> KeywordPlan:
-        """Return how `query` is asked of this table as it is now."""
+    def plan(self, query: ParsedQuery, within: str = "") -> KeywordPlan:
+        """Return how `query` is asked of this table as it is now, or of the rows that the condition `within` leaves."""
         groups = [group for term in query.terms for group in self._group(term, query.spellings.get(term))]
         missing = self._documents.get
         # A phrase with a word that is nowhere is nowhere.
         exact = [term for term in query.exact if not any(missing(match((token,))) == 0 for token in term)]
-        return KeywordPlan(self._db, self.table, groups, exact)
+        return KeywordPlan(self._db, self.table, groups, exact, within)
 
     def _group(self, term: Term, spelling: Term | None = None) -> list[WordGroup]:
         found = self._counted(match(term, spelling) if spelling else match(term))

@@ -55,7 +55,9 @@ class WordGroup(NamedTuple):
 class KeywordPlan:
     """One query, ready to be asked."""
 
-    def __init__(self, db: apsw.Connection, table: str, groups: Sequence[WordGroup], exact: Sequence[Term]) -> None:
+    def __init__(
+        self, db: apsw.Connection, table: str, groups: Sequence[WordGroup], exact: Sequence[Term], within: str = ""
+    ) -> None:
         self._db = db
         self._exact = exact
         self._weight = sum(group.weight for group in groups)
@@ -65,14 +67,15 @@ class KeywordPlan:
         self._every: dict[int, KeywordMatch] = {}  # all that hold one of these words
         self._every_of: Sequence[WordGroup] = ()
         score = f"-bm25({table}, 1.0, {HEADING_WEIGHT})"
-        select = f"SELECT rowid, {score}, matched({table}) FROM {table} WHERE {table} MATCH ?"
+        where = f"{table} MATCH ?{within}"
+        select = f"SELECT rowid, {score}, matched({table}) FROM {table} WHERE {where}"
         self._best = f"{select} ORDER BY 2 DESC LIMIT ?"
-        self._best_of_all = f"SELECT rowid, {score}, -1 FROM {table} WHERE {table} MATCH ? ORDER BY 2 DESC LIMIT ?"
+        self._best_of_all = f"SELECT rowid, {score}, -1 FROM {table} WHERE {where} ORDER BY 2 DESC LIMIT ?"
         # FTS5 prepares two statements for `rank`, but asks `matched` only of those that it keeps.
-        self._best_of_many = f"SELECT rowid, -rank, matched({table}) FROM {table} WHERE {table} MATCH ? ORDER BY rank LIMIT ?"
+        self._best_of_many = f"SELECT rowid, -rank, matched({table}) FROM {table} WHERE {where} ORDER BY rank LIMIT ?"
         # The plus keeps rowid out of the plan: one pass over the rare words' postings instead of a seek for each chunk.
         self._these = f"{select} AND +rowid IN (SELECT value FROM json_each(?))"
-        self._holding = f"SELECT rowid FROM {table} WHERE {table} MATCH ? LIMIT {_MOST_EXACT}"
+        self._holding = f"SELECT rowid FROM {table} WHERE {where} LIMIT {_MOST_EXACT}"
 
     def search(self, limit: int, *, fill: bool = True) -> list[KeywordMatch]:
         """Return the `limit` best chunks and those that hold an exact phrase, best first; ties by chunk.

@@ -9,7 +9,9 @@ from looseleaf import Note
 from .keyword import Keywords
 
 #: Raised when a table changes; an index of another version is dropped and built again.
-VERSION = 3
+VERSION = 4
+#: From here on are the chunks of transcripts, so that each source can be asked for by itself.
+SESSIONS = 1 << 40
 
 _SHARED = """
 CREATE TABLE IF NOT EXISTS generation(

@@ -25,12 +25,12 @@ _READ_AT_ONCE = 4096
 class SqlNearest:
     """Nearest chunks by a scan with `vec_distance_cosine`; needs sqlite-vec in the connection."""
 
-    def __init__(self, db: apsw.Connection, generation: int, space: int) -> None:
+    def __init__(self, db: apsw.Connection, generation: int, space: int, within: str = "") -> None:
         self._db = db
         self._space = space
         self._sql = (
             f"SELECT chunk.id, 1 - vec_distance_cosine(embedding.vector, ?) AS cosine FROM embedding "
-            f"JOIN chunk_{generation} AS chunk ON chunk.hash = embedding.hash WHERE embedding.space = ? "
+            f"JOIN chunk_{generation} AS chunk ON chunk.hash = embedding.hash WHERE embedding.space = ?{within} "
             "ORDER BY cosine DESC, chunk.id LIMIT ?"
         )
         self._some = (  # CROSS JOIN keeps the order: a few chunks, then their vectors
@@ -54,13 +54,13 @@ class MemoryNearest:
     Up to 4,000 vectors each is compared; beyond, those that share most signs with the query.
     """
 
-    def __init__(self, db: apsw.Connection, generation: int, space: int, dimensions: int) -> None:
+    def __init__(self, db: apsw.Connection, generation: int, space: int, dimensions: int, within: str = "") -> None:
         import numpy as np
 
         from .held import Sketch, Whole
 
         # The table is read as it lies in the file (CROSS JOIN, no index on space), so that nothing has to be sorted in memory.
-        join = f"FROM embedding CROSS JOIN chunk_{generation} AS chunk ON chunk.hash = embedding.hash WHERE +embedding.space = ?"
+        join = f"FROM embedding CROSS JOIN chunk_{generation} AS chunk ON chunk.hash = embedding.hash WHERE +embedding.space = ?{within}"
         count = int(db.execute(f"SELECT count(*) {join}", (space,)).get)
         self._chunks = np.empty(count, np.int64)
         self._held: Held = Whole(count, dimensions) if count <= ALL else Sketch(count, dimensions)

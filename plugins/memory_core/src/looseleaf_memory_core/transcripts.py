@@ -1,0 +1,90 @@
+"""Read session transcripts (JSONL): the turns of user and assistant as text, without tools, templates and secrets.
+
+What is a message, and how a turn is written, follows OpenClaw's session memory; redaction is of the copy that is indexed and shown,
+never of the transcript.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+_SILENT = frozenset({"NO_REPLY", "HEARTBEAT_OK"})
+_ENVELOPE = re.compile(
+    r"^\[(?:BlueBubbles|Discord|Email|Feishu|Google ?Chat|iMessage|Line|Matrix|Mattermost|SMS|Signal|Slack|Teams|Telegram|WebChat|WhatsApp|Zalo)\b[^\]\n]*\]\s*",
+    re.IGNORECASE,
+)
+_DIRECTIVE = re.compile(r"\[\[[a-z_]+(?::[^\]\n]*)?\]\]|^\[message_id:[^\]\n]*\]\s*$", re.IGNORECASE | re.MULTILINE)
+_TEMPLATE = re.compile(r"<\|[^|>\n]{1,40}\|>|\[/?INST\]|<</?SYS>>|</?(?:tool_call|function_call|think(?:ing)?)>", re.IGNORECASE)
+_SECRETS = (
+    re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)", re.DOTALL),
+    re.compile(
+        r"\b(?:sk-[\w-]{16,}|sk_(?:live|test)_\w{16,}|gh[opsur]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abprs]-[\w-]{10,}|AKIA[0-9A-Z]{16}"
+        r"|AIza[\w-]{30,}|hf_\w{20,}|pypi-[\w-]{20,}|npm_\w{20,}|\d{8,10}:AA[\w-]{30,}|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,})"
+    ),
+    re.compile(r"(?<=Bearer )[\w.~+/-]{16,}=*"),
+    re.compile(r"(?<=://)[^\s/:@]+:[^\s/@]+(?=@)"),
+    re.compile(
+        r"""(?<![\w-])(?:api[_-]?key|access[_-]?token|auth[_-]?token|secret|passw(?:or)?d|client[_-]?secret)["']?\s*[:=]\s*["']?(?P<value>[^\s"',;]{6,})""",
+        re.IGNORECASE,
+    ),
+)
+
+
+class Turn(NamedTuple):
+    """What one message says: `User: …` or `Assistant: …`, and the line of the transcript that it stands in, from 1."""
+
+    text: str
+    line: int
+
+
+def turns(data: bytes, first_line: int = 1) -> Iterator[Turn]:
+    """Yield the turns in lines of a transcript, the first of which is number `first_line`. Lines that are none are left out."""
+    for number, raw in enumerate(data.split(b"\n"), first_line):
+        if raw.strip() and (text := turn_of(raw)):
+            yield Turn(text, number)
+
+
+def turn_of(raw: bytes) -> str:
+    """Return the turn that a line holds, or an empty string."""
+    try:
+        row = json.loads(raw)
+    except ValueError:
+        return ""
+    message = row.get("message") if isinstance(row, dict) and row.get("type") == "message" else None
+    if not isinstance(message, dict) or message.get("role") not in ("user", "assistant"):
+        return ""
+    text = cleaned(_text(message.get("content")))
+    return f"{message['role'].title()}: {text}" if text and text not in _SILENT else ""
+
+
+def cleaned(text: str) -> str:
+    """Return what a message says on one line: without envelope, directives, template marks and secrets."""
+    text = _ENVELOPE.sub("", text.strip())
+    text = _TEMPLATE.sub(" ", _DIRECTIVE.sub(" ", text))
+    return " ".join(redacted(text).split())
+
+
+def redacted(text: str) -> str:
+    """Return `text` with the secrets in it replaced by their first letters."""
+    for secret in _SECRETS:
+        text = secret.sub(_hidden, text)
+    return text
+
+
+def _hidden(match: re.Match[str]) -> str:
+    value = match.groupdict().get("value")
+    if value is None:
+        return f"{match[0][:4]}***"
+    return f"{match[0][: -len(value)]}***"
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    parts = [item.get("text") for item in content if isinstance(item, dict) and item.get("type") == "text"]
+    return " ".join(part for part in parts if isinstance(part, str))
