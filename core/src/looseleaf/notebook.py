@@ -142,6 +142,8 @@ class Notebook:
             raise ReadRefused(path, "memory is off")
         if not is_private(session_key) and path.strip().rpartition("/")[2].lower() == "memory.md":
             raise ReadRefused(path, "curated memory is not shown in groups and channels")
+        if not is_private(session_key) and path.strip().startswith("sessions/"):
+            raise ReadRefused(path, "transcripts are not shown in groups and channels")
         return await self.slot.read(path, start, lines)
 
     async def sync(

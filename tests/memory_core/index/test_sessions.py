@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from looseleaf import Notebook, SyncReport
+from looseleaf import Notebook, ReadRefused, SyncReport
 from looseleaf._run import run
 from looseleaf.testing import HashEmbedder
 from looseleaf_memory_core.index.sessions import _parts, session_text
@@ -102,6 +102,8 @@ def test_a_group_sees_none_of_it(on: Callable[..., Notebook], folder: Path) -> N
     sync(notebook)
     for key in ("agent:main:telegram:group:5", "agent:main:discord:channel:9"):
         assert found(notebook, "zanzibar", session_key=key) == []
+        with pytest.raises(ReadRefused, match="transcripts are not shown in groups"):
+            run(notebook.read("sessions/a.jsonl", session_key=key), inline=True)
     assert found(notebook, "zanzibar", session_key="agent:main:main") == ["sessions/a.jsonl"]
 
 
