@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 from collections.abc import Callable, Iterator
@@ -259,3 +260,50 @@ def test_errors_of_the_disk_say_what_to_do(error: apsw.Error, says: str) -> None
     assert "/state/main.sqlite" in str(told)
     with pytest.raises(StoreError, match=says):
         raise told
+
+
+@pytest.mark.parametrize("by", ["another process", "nobody yet"])
+def test_an_index_that_was_replaced_is_opened_anew(opened: Callable[..., Notebook], write: Callable, by: str) -> None:
+    """CD-02: whoever has the old file open does not stay on it, and no empty file is made in its place."""
+    write("memory/a.md", "the first note")
+    notebook = opened()
+    sync(notebook)
+    assert found(notebook, "first") == ["memory/a.md"]
+    path = notebook.settings.database
+    for side in ("", "-wal", "-shm"):
+        Path(f"{path}{side}").unlink(missing_ok=True)
+    write("memory/b.md", "another note")
+    if by == "another process":
+        sync(opened())
+    assert found(notebook, "another") == ["memory/b.md"]
+    assert path.stat().st_size > 0
+
+
+class Short(io.RawIOBase):
+    """A file that gives at most 65,512 bytes at a time, as a Windows folder under WSL does."""
+
+    def __init__(self, path: str, *args: object, **kwargs: object) -> None:
+        self._file = Path(path).open("rb", buffering=0)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        return self._file.readinto(memoryview(buffer)[:65_512]) or 0
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def test_short_reads_lose_nothing(opened: Callable[..., Notebook], write: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    """WS-09: a note of 70,000 bytes is read to its end, when it is indexed and when it is shown."""
+    write("memory/a.md", "\n".join(f"line {number} of the note" for number in range(4000)))
+    monkeypatch.setattr("looseleaf_memory_core.index.source.open", Short, raising=False)
+    notebook = opened({"chunking": {"tokens": 20_000, "overlap": 0}})
+    assert sync(notebook).failed == 0
+    true = os.pread
+    monkeypatch.setattr(os, "pread", lambda handle, size, begin: true(handle, min(size, 65_512), begin))
+    hit = run(notebook.search('"line 3999"'), inline=True).hits[0].hit
+    assert hit.text.endswith("line 3999 of the note")
+    assert sync(notebook).indexed == 0

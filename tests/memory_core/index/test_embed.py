@@ -307,3 +307,35 @@ def test_odd_text_reaches_the_embedder_clean(embedded, write) -> None:
     embedder = Recorder()
     sync(embedded(embedder))
     assert embedder.texts == ["bad ? byte"] or embedder.texts == ["bad \ufffd byte"]
+
+
+def test_searching_a_clean_index_embeds_no_note(embedded, write) -> None:
+    """WS-18: three searches, each with a sync before it, ask for three questions and nothing else."""
+    write("memory/a.md", "alpha")
+    embedder = Recorder()
+    notebook = embedded(embedder)
+    sync(notebook)
+    sent = len(embedder.requests)
+    for number in range(3):
+        sync(notebook)
+        run(notebook.search(f"alpha {number}"), inline=True)
+    assert (len(embedder.requests), embedder.queries) == (sent, 3)
+
+
+def test_what_was_embedded_before_a_failure_is_kept(embedded, write) -> None:
+    """WS-20: a local provider that dies after two of five; the next run asks for three."""
+    for number in range(5):
+        write(f"memory/{number}.md", f"note {number}")
+    embedder = Recorder(texts=1)
+
+    def die(texts: list[str], rows: np.ndarray) -> np.ndarray:
+        if len(embedder.requests) > 2:
+            raise ProviderError("the model ended", retryable=True)
+        return rows
+
+    embedder.spoil = die
+    report = sync(embedded(embedder))
+    assert (report.embedded, report.pending, report.chunks) == (2, 3, 5)
+    again = Recorder(texts=1)
+    assert sync(embedded(again)).pending == 0
+    assert len(again.texts) == 3

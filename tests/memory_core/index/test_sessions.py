@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from looseleaf import Notebook, ReadRefused, SyncReport
 from looseleaf._run import run
 from looseleaf.testing import HashEmbedder
+from looseleaf.tools import memory_search
 from looseleaf_memory_core.index.sessions import _parts, session_text
 from looseleaf_memory_core.slot import CoreSlot
 from looseleaf_memory_core.transcripts import turns
@@ -105,6 +106,16 @@ def test_a_group_sees_none_of_it(on: Callable[..., Notebook], folder: Path) -> N
         with pytest.raises(ReadRefused, match="transcripts are not shown in groups"):
             run(notebook.read("sessions/a.jsonl", session_key=key), inline=True)
     assert found(notebook, "zanzibar", session_key="agent:main:main") == ["sessions/a.jsonl"]
+
+
+def test_the_tool_finds_what_the_command_line_finds(on: Callable[..., Notebook], folder: Path) -> None:
+    """SE-05: one way in, for both."""
+    (folder / "a.jsonl").write_text(message("user", "zanzibar"))
+    notebook = on()
+    sync(notebook)
+    answer = run(memory_search(notebook, "zanzibar", session_key="agent:main:main"), inline=True)
+    assert [row["path"] for row in answer["results"]] == found(notebook, "zanzibar") == ["sessions/a.jsonl"]
+    assert answer["results"][0]["source"] == "sessions"
 
 
 def test_many_transcripts_do_not_drown_a_note(on: Callable[..., Notebook], folder: Path, write: Callable) -> None:

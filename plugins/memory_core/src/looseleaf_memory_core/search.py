@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -59,6 +60,7 @@ class Searcher:
         self._fingerprint = fingerprint
         self._levels = levels
         self._db = connect(path)
+        self._inode = os.stat(path).st_ino
         self._version = -1
         self._generation = self._count = 0
         self._space = self._dimensions = 0
@@ -74,6 +76,13 @@ class Searcher:
     def close(self) -> None:
         """Close the connection."""
         self._db.close()
+
+    def is_there(self) -> bool:
+        """Tell whether the file that was opened is still the one at its path."""
+        try:
+            return os.stat(self._path).st_ino == self._inode
+        except OSError:
+            return False
 
     @property
     def is_fixed(self) -> bool:

@@ -61,17 +61,20 @@ class CoreSlot:
         self._searchers: dict[str, Searcher] = {}  # by the embedder's fingerprint
         self._searching = Lock()  # one connection, one thread at a time
         self._is_new = True  # until something is known to be indexed
+        self._was_replaced = False
         self._pace_s = 1.0  # of recent searches; the first ones go to a thread
         self.blocking = all(getattr(asker.embedder, "blocking", False) for asker in self._askers)
 
     async def retrieve(self, query: Query) -> Retrieval:
         """Return keyword and vector candidates. A failing embedder is a note, and the next one is asked."""
         try:
-            return await self._retrieve(query)
+            found = await self._retrieve(query)
+            if not self._was_replaced:
+                return found
         except _DAMAGED:
             await in_thread(self._set_aside)
-            self._is_new = True
-            return await self._retrieve(query)
+        self._is_new, self._was_replaced = True, False  # what is there now may hold nothing yet
+        return await self._retrieve(query)
 
     async def _retrieve(self, query: Query) -> Retrieval:
         if self._is_new:
@@ -228,6 +231,10 @@ class CoreSlot:
             asker = self._askers[0]
         fingerprint = asker.embedder.fingerprint if asker else ""
         searcher = self._searchers.get(fingerprint)
+        if searcher and not searcher.is_there():  # deleted, or made anew by another process
+            self._close()
+            searcher = None
+            self._was_replaced = True
         if searcher is None:
             levels = getattr(asker.embedder, "levels", (0.0, 1.0)) if asker else (0.0, 1.0)
             searcher = self._searchers[fingerprint] = Searcher(self._path, self._layout, self._settings.search, fingerprint, levels)

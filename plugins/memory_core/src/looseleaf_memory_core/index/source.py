@@ -98,6 +98,14 @@ def _of_session(data: bytes, cut_at: str, expected: bytes) -> tuple[str, None] |
 
 
 def _read_at(handle: int, size: int, begin: int) -> bytes:
+    """Return `size` bytes from `begin` on; fewer where the file ends. Some file systems give less at a time than is asked for."""
+    data = _read_some(handle, size, begin)
+    while 0 < len(data) < size and (more := _read_some(handle, size - len(data), begin + len(data))):
+        data += more
+    return data
+
+
+def _read_some(handle: int, size: int, begin: int) -> bytes:
     if hasattr(os, "pread"):
         return os.pread(handle, size, begin)
     os.lseek(handle, begin, os.SEEK_SET)
