@@ -283,7 +283,7 @@ class Short(io.RawIOBase):
     """A file that gives at most 65,512 bytes at a time, as a Windows folder under WSL does."""
 
     def __init__(self, path: str, *args: object, **kwargs: object) -> None:
-        self._file = Path(path).open("rb", buffering=0)
+        self._file = io.FileIO(path)
 
     def readable(self) -> bool:
         return True
