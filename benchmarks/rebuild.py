@@ -27,17 +27,17 @@ DIMENSIONS, CHUNKS_A_FILE = 64, 10
 WORDS = [f"word{number}" for number in range(5000)]
 
 
-def settings_of(folder: Path, tokens: int) -> AgentSettings:
-    """Return settings with chunks of `tokens`."""
-    config = folder / f"{tokens}.json5"
-    search = {"provider": "none", "chunking": {"tokens": tokens, "overlap": 0}}
+def settings_of(folder: Path, overlap: int) -> AgentSettings:
+    """Return settings with chunks of about a paragraph; another overlap makes nearly every one another text."""
+    config = folder / f"{overlap}.json5"
+    search = {"provider": "none", "chunking": {"tokens": 130, "overlap": overlap}}
     config.write_text(json.dumps({"agents": {"defaults": {"memorySearch": search}}}))
     return load_settings(config, environ={"LOOSELEAF_STATE_DIR": str(folder / "state")}).for_agent(workspace=folder / "notes")
 
 
-def index(folder: Path, tokens: int) -> tuple[int, float]:
+def index(folder: Path, overlap: int) -> tuple[int, float]:
     """Bring the index up to date, and return how many chunks it has and the seconds that it took."""
-    slot = CoreSlot(settings_of(folder, tokens), HashEmbedder(DIMENSIONS))
+    slot = CoreSlot(settings_of(folder, overlap), HashEmbedder(DIMENSIONS))
     begun = time.monotonic()
     report = run(slot.sync(), inline=True)
     run(slot.aclose(), inline=True)
@@ -50,7 +50,7 @@ def search(folder: Path) -> None:
 
     from looseleaf import open_notebook
 
-    settings = settings_of(folder, 100)
+    settings = settings_of(folder, 0)
     notebook = open_notebook(settings, environ={})
     notebook = replace(notebook, slot=CoreSlot(settings, HashEmbedder(DIMENSIONS)))
     stop = threading.Event()
@@ -85,7 +85,7 @@ def main() -> None:
         search(Path(options.search))
         return
     if options.index:
-        index(Path(options.index), 110)
+        index(Path(options.index), 20)
         return
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
@@ -94,7 +94,7 @@ def main() -> None:
             path = folder / "notes" / "memory" / f"{number % 100:02}" / f"{number}.md"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("\n\n".join(" ".join(dice.choices(WORDS, k=44)) for _ in range(CHUNKS_A_FILE)))
-        chunks, seconds = index(folder, 100)
+        chunks, seconds = index(folder, 0)
         before = disk(folder)
         print(f"{chunks:,} chunks in {seconds:.0f} s, {before / 1e6:.0f} MB")
         quiet = together(folder, None)
