@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -206,3 +207,37 @@ def test_the_source_of_an_extra_path_is_shown_as_it_can_be_read(opened: Callable
     notebook = opened({"extraPaths": ["../team"]})
     assert found(notebook, "alpha") == ["../team/plan.md"]
     assert run(notebook.read("../team/plan.md"), inline=True).text == "alpha"
+
+
+def test_a_large_index_that_changes_is_not_read_at_each_search(opened: Callable, write: Callable, monkeypatch) -> None:
+    """Vectors that take long to read do for a while; what is new is found by its words, what is gone is not shown."""
+    from looseleaf_memory_core import search
+    from looseleaf_memory_core.slot import CoreSlot
+
+    for number in range(5):
+        write(f"memory/{number}.md", f"alpha {number}")
+    notebook = opened()
+    notebook = replace(notebook, slot=CoreSlot(notebook.settings, HashEmbedder()))
+    now = [0.0]
+    made = []
+
+    class Slow(search.MemoryNearest):
+        def __init__(self, *args) -> None:
+            super().__init__(*args)
+            now[0] += 1.0  # so long it takes
+            made.append(now[0])
+
+    monkeypatch.setattr(search, "monotonic", lambda: now[0])
+    monkeypatch.setattr(search, "MemoryNearest", Slow)
+    for query in ("alpha", "alpha 1"):
+        found(notebook, query)
+    assert len(made) == 1
+    write("memory/new.md", "zanzibar")
+    (notebook.settings.workspace / "memory/0.md").unlink()
+    assert found(notebook, "zanzibar")[0] == "memory/new.md"
+    assert "memory/0.md" not in found(notebook, "alpha 0", limit=10)
+    assert len(made) == 1
+    now[0] += 21.0
+    result = run(notebook.search("zanzibar"), inline=True)
+    assert result.hits[0].hit.signals["cosine"] == pytest.approx(1, abs=1e-3)
+    assert len(made) == 2

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from looseleaf import Hit, Layout, Note, Query, Retrieval
@@ -33,6 +34,7 @@ _TEXT = "SELECT " + PLACE + " FROM chunk_{0} AS chunk JOIN file_{0} AS file ON f
 _NOTHING = KeywordMatch(0, 0.0, 0.0, 0.0, 0.0)
 _MOST_PLACES = 4096
 _SOURCE, _HEADING, _BEGIN = 0, 1, 3  # of PLACE; a begin is negative for what has no words
+_SLOW_S, _PATIENCE = 0.05, 20  # vectors that take longer to read are read again for a twentieth of the time
 _SHARE = 2  # transcripts offer half as many candidates as notes, so that these are not drowned
 
 
@@ -68,6 +70,8 @@ class Searcher:
         self._sql_hits = self._sql_text = ""
         self._places: dict[str, list[Any]] = {}  # where the text of recent candidates stands
         self._near: dict[str, SqlNearest | MemoryNearest] = {}  # what answers by meaning, once it was asked, by part
+        self._read: dict[str, tuple[float, float]] = {}  # when NumPy's copy was made, and how long that took
+        self._read_version: dict[str, int] = {}
         self._has_sessions = False
         self.extension = Extension("", "store.vector.enabled is false")
         if settings.store.vector.enabled and fingerprint:
@@ -166,10 +170,27 @@ class Searcher:
         near = self._near.get(part.name)
         if near is None and self.extension.version:  # SQL answers a process that asks once
             near = SqlNearest(self._db, self._generation, self._space, part.chunks)
-        elif not isinstance(near, MemoryNearest):  # a second question pays for NumPy's copy
+        elif not isinstance(near, MemoryNearest) or self._is_old(part.name):  # a second question pays for NumPy's copy
+            begun = monotonic()
             near = MemoryNearest(self._db, self._generation, self._space, self._dimensions, part.chunks)
+            self._read[part.name] = (monotonic(), monotonic() - begun)
+            self._read_version[part.name] = self._version
         self._near[part.name] = near
         return dict(near.nearest(vector, limit))
+
+    def _keep_near(self, generation: int) -> None:
+        """Forget the vectors that were read, unless reading them takes so long that those of a moment ago do for a while.
+
+        Until they are read again a new chunk is found by its words, and one that is gone is dropped when its text is asked for.
+        """
+        space = schema.known_space(self._db, self._fingerprint)
+        slow = {} if (generation, *space) != (self._generation, self._space, self._dimensions) else self._near
+        self._near = {name: near for name, near in slow.items() if self._read.get(name, (0.0, 0.0))[1] >= _SLOW_S}
+
+    def _is_old(self, name: str) -> bool:
+        """Tell whether vectors are to be read again: something has changed, and the time that it takes has passed often enough."""
+        version, (at, took) = self._read_version.get(name), self._read[name]
+        return version != self._version and monotonic() - at > _PATIENCE * took
 
     def _cosines(self, vector: Vectors, chunks: Sequence[int], parts: Sequence[Part]) -> dict[int, float]:
         found: dict[int, float] = {}
@@ -193,9 +214,9 @@ class Searcher:
         if version == self._version:
             return
         self._version = version
-        self._near.clear()
         self._places.clear()
         live = schema.live_generation(self._db)
+        self._keep_near(live[0] if live else 0)
         if live is None:
             self._keywords, self._count, self._dimensions = None, 0, 0
             return
