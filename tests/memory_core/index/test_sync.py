@@ -8,12 +8,13 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
 
 from conftest import found
-from looseleaf import Notebook, Query, StoreError
+from looseleaf import Layout, Notebook, Query, StoreError
 from looseleaf._run import run
 from looseleaf.settings.surface import Chunking
 from looseleaf_memory_core.index.sync import WordIndexer
@@ -249,7 +250,6 @@ def test_one_process_indexes_at_a_time(opened: Callable, write: Callable) -> Non
 
 def test_the_words_of_the_fingerprint(tmp_path: Path, workspace: Path) -> None:
     """An index that agrees with the files is told without a lock; another chunking is another index."""
-    from looseleaf import Layout
 
     db = connect(tmp_path / "x.sqlite")
     indexer = WordIndexer(db, Layout(workspace))
@@ -293,4 +293,29 @@ def test_integrity_of_the_words_table(opened: Callable, write: Callable) -> None
     (number, _) = schema.live_generation(db)
     db.execute(f"INSERT INTO words_{number}(words_{number}, rank) VALUES('integrity-check', 0)")
     assert db.execute("PRAGMA integrity_check").get == "ok"
+    db.close()
+
+
+def test_what_another_writes_while_one_looks_is_noticed(
+    opened: Callable, write: Callable, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two syncs at once: the second does not write again what the first has written between its look and its lock."""
+    write("memory/a.md", "one")
+    notebook = opened()
+    sync(notebook)
+    write("memory/b.md", "two")
+    db = connect(notebook.settings.database)
+    indexer = WordIndexer(db, Layout(workspace))
+    true = indexer._difference
+
+    def late(generation: int) -> Any:
+        answer = true(generation)
+        monkeypatch.setattr(indexer, "_difference", true)
+        sync(opened())
+        return answer
+
+    monkeypatch.setattr(indexer, "_difference", late)
+    assert indexer.current() is None
+    assert indexer.run().files == 2
+    assert db.execute("SELECT count(*) FROM file_1").get == 2
     db.close()

@@ -89,8 +89,9 @@ class WordIndexer:
         live = schema.live_generation(self._db)
         if live is None or live[1] != self._wanted:
             return None
+        version = self._version()  # before looking: what is committed meanwhile must be noticed
         known, todo = self._difference(live[0])
-        self._looked = (live[0], self._version(), known, todo)
+        self._looked = (live[0], version, known, todo)
         return None if todo else self._report(live[0], files=todo.found, skipped=len(todo.skipped))
 
     def standing(self, *notes: Note) -> SyncReport:
