@@ -236,11 +236,11 @@ def test_a_sync_that_fails_does_not_end_it(workspace: Path, monkeypatch: pytest.
 
 def test_file_systems_that_do_not_tell_are_known() -> None:
     """WS-10: Windows mounts, Docker bind mounts, network shares: the longest mount point counts."""
-    kinds = {"/": "ext4", "/mnt/c": "9p", "/mnt/c/fast": "ext4", "/home/u/share": "cifs"}
+    kinds = {"/": "ext4", "/mnt/c": "9p", "/mnt/c/fast": "ext4", "/srv/share": "cifs"}
     assert longest("/mnt/c/notes", kinds) == "9p"
     assert longest("/mnt/c/fast/notes", kinds) == "ext4"
     assert longest("/mnt/cc", kinds) == "ext4"
-    assert longest("/home/u/share", kinds) == "cifs"
+    assert longest("/srv/share", kinds) == "cifs"
     assert longest("/x", {}) == ""
     assert kind_of("/proc") in ("proc", "")
 

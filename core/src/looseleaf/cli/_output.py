@@ -27,16 +27,10 @@ def printable(text: str) -> str:
     return _CONTROLS.sub("\ufffd", text.replace("\r\n", "\n"))
 
 
-def print_json(value: Any) -> None:
-    """Print one JSON value."""
-    text = json.dumps(value, ensure_ascii=False, indent=2)
+def print_json(value: Any, *, indent: int | None = 2) -> None:
+    """Print one JSON value; without an indent on a line of its own."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
     sys.stdout.write(text.encode("utf-8", "replace").decode("utf-8") + "\n")
-
-
-def print_json_line(value: Any) -> None:
-    """Print one JSON value on a line of its own, at once."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode("utf-8") + "\n")
-    sys.stdout.flush()
 
 
 def is_terminal() -> bool:

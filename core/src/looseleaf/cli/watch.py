@@ -12,7 +12,7 @@ import click
 
 from ..reports import SyncReport
 from ._common import common_options, load
-from ._output import print_json_line, print_notes
+from ._output import print_json, print_notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +45,8 @@ async def _watch(notebook: Notebook, *, as_json: bool) -> None:
 
     def told(report: SyncReport) -> None:
         if as_json:
-            print_json_line(_row(report))
+            print_json(_row(report), indent=None)
+            sys.stdout.flush()
             return
         if report.indexed or report.removed or report.embedded or report.failed:
             print(

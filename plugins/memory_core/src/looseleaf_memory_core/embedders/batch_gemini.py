@@ -9,6 +9,7 @@ from typing import Any
 
 from .batch import Result, State
 from .call import Call
+from .gemini import request
 
 _RUNNING = frozenset({"PENDING", "QUEUED", "RUNNING", "VALIDATING", "CANCELLING"})
 _DONE = frozenset({"SUCCEEDED", "COMPLETED", "DONE"})
@@ -24,14 +25,13 @@ class GeminiBatch:
 
     def __init__(self, model: str, dimensions: int | None, prefix: str, input_type: str = "") -> None:
         self._model = model
-        self._size = {"outputDimensionality": dimensions} if dimensions else {}
+        self._kind = input_type
+        self._dimensions = dimensions
         self._prefix = prefix
 
     def line(self, identity: str, text: str) -> Any:
         """Return the line of one text."""
-        content = {"parts": [{"text": self._prefix + text}]}
-        request = {"content": content, "taskType": "RETRIEVAL_DOCUMENT", "model": f"models/{self._model}", **self._size}
-        return {"key": identity, "request": request}
+        return {"key": identity, "request": request(self._model, [{"text": self._prefix + text}], self._kind, self._dimensions)}
 
     def upload(self, base_url: str, content: bytes) -> Call:
         """Return the request that hands in the lines, as a file with its description before it."""

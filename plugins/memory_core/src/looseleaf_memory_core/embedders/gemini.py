@@ -24,20 +24,19 @@ class GeminiDialect:
 
     def body(self, model: str, texts: Sequence[str], kind: str, dimensions: int | None) -> Any:
         """Return a request's body."""
-        size = {"outputDimensionality": dimensions} if dimensions else {}
-        return {
-            "requests": [
-                {"model": f"models/{model}", "content": {"parts": [{"text": text}]}, "taskType": kind, **size} for text in texts
-            ]
-        }
+        return {"requests": [request(model, [{"text": text}], kind, dimensions) for text in texts]}
 
-    def media_body(self, model: str, media: Media, dimensions: int | None) -> Any:
+    def media_body(self, model: str, media: Media, kind: str, dimensions: int | None) -> Any:
         """Return the body of a request for one image or sound, after the line about it."""
         data = {"inlineData": {"mimeType": media.mime, "data": b64encode(media.data).decode()}}
-        size = {"outputDimensionality": dimensions} if dimensions else {}
-        content = {"parts": [{"text": media.label}, data]}
-        return {"requests": [{"model": f"models/{model}", "content": content, "taskType": "RETRIEVAL_DOCUMENT", **size}]}
+        return {"requests": [request(model, [{"text": media.label}, data], kind, dimensions)]}
 
     def rows(self, answer: Any) -> Sequence[Row]:
         """Return the rows of an answer."""
         return [(None, item["values"]) for item in answer["embeddings"]]
+
+
+def request(model: str, parts: Sequence[Any], kind: str, dimensions: int | None) -> dict[str, Any]:
+    """Return what is asked for one text, image or sound, alone, beside others or as a line of a job."""
+    size = {"outputDimensionality": dimensions} if dimensions else {}
+    return {"model": f"models/{model}", "content": {"parts": list(parts)}, "taskType": kind, **size}

@@ -122,7 +122,7 @@ class RemoteEmbedder:
         options = self._options
         parts = []
         for item in items:
-            body = make(options.model, item, options.dimensions)
+            body = make(options.model, item, options.types["document"], options.dimensions)
             parts.append(self._usable(await self._post(body, options.indexing, 1, tokens_of(item.label)), 1))
         return np.concatenate(parts) if parts else np.zeros((0, self._width), np.float32)
 

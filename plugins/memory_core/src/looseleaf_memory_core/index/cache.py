@@ -25,8 +25,7 @@ def kept(db: apsw.Connection) -> tuple[int, int]:
 def is_full(db: apsw.Connection, generation: int, cache: Cache) -> bool:
     """Tell whether there is more than `cache.maxEntries` or `cache.maxBytes`, or anything that is not to be kept."""
     if not cache.enabled:
-        gone = f"NOT EXISTS(SELECT 1 FROM chunk_{generation} AS chunk WHERE chunk.hash = embedding.hash)"
-        return bool(db.execute(f"SELECT EXISTS(SELECT 1 FROM embedding WHERE {gone})").get)
+        return bool(db.execute(f"SELECT EXISTS(SELECT 1 FROM embedding WHERE NOT {_is_used(generation)})").get)
     if cache.max_entries is None and cache.max_bytes is None:
         return False
     return not _fits(*kept(db), cache)
@@ -69,11 +68,15 @@ def prune(db: apsw.Connection, generation: int, spaces: Sequence[int], cache: Ca
 
 def _mark(db: apsw.Connection, generation: int) -> None:
     """Note since which sync a text has been in no note: the one that is unused for longest is the least recently used."""
-    used = f"EXISTS(SELECT 1 FROM chunk_{generation} AS chunk WHERE chunk.hash = embedding.hash)"
+    used = _is_used(generation)
     with db:
         now = 1 + int(db.execute("SELECT coalesce(max(unused), 0) FROM embedding").get)
         db.execute(f"UPDATE embedding SET unused = 0 WHERE unused AND {used}")
         db.execute(f"UPDATE embedding SET unused = ? WHERE NOT unused AND NOT {used}", (now,))
+
+
+def _is_used(generation: int) -> str:
+    return f"EXISTS(SELECT 1 FROM chunk_{generation} AS chunk WHERE chunk.hash = embedding.hash)"
 
 
 def _fits(count: int, size: int, cache: Cache) -> bool:

@@ -10,7 +10,7 @@ from looseleaf import Media
 from looseleaf.workspace import Found, modality
 
 from ..text import segment
-from .prepare import Prepared
+from .prepare import Prepared, read_whole
 from .source import digest
 
 _KINDS = {"audio/x-wav": "audio/wav", "audio/x-flac": "audio/flac"}
@@ -32,13 +32,9 @@ def prepare_media(found: Found, known: bytes, most_bytes: int) -> Prepared:
         return Prepared(
             found, reason=f"it has {found.size:,} bytes, and multimodal.maxFileBytes is {most_bytes:,}", size=found.size
         )
-    try:
-        with open(found.absolute, "rb", buffering=0) as file:
-            data = file.readall()
-    except FileNotFoundError:
-        return Prepared(found, gone=True)
-    except OSError as error:
-        return Prepared(found, reason=f"it cannot be read: {error.strerror}", size=found.size)
+    data = read_whole(found)
+    if isinstance(data, Prepared):
+        return data
     identity = digest(data)
     if identity == known:
         return Prepared(found, identity, len(data))

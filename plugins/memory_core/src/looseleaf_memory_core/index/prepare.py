@@ -34,6 +34,17 @@ class Prepared:
     words: tuple[tuple[str, str], ...] = ()
 
 
+def read_whole(found: Found) -> bytes | Prepared:
+    """Return the bytes of a file that is not read as a note, or why there are none."""
+    try:
+        with open(found.absolute, "rb", buffering=0) as file:
+            return file.readall()
+    except FileNotFoundError:
+        return Prepared(found, gone=True)
+    except OSError as error:
+        return Prepared(found, reason=f"it cannot be read: {error.strerror}", size=found.size)
+
+
 def prepare(found: Found, known: bytes, *, tokens: int, overlap: int) -> Prepared:
     """Return the note at `found`, cut into chunks unless its digest is the `known` one."""
     try:

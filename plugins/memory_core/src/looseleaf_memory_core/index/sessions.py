@@ -18,7 +18,7 @@ from ..packing import cut, tokens_of
 from ..text import segment
 from ..transcripts import Turn, turn_of, turns
 from .ledger import Known
-from .prepare import Prepared
+from .prepare import Prepared, read_whole
 from .source import digest
 
 SOURCE = "sessions"
@@ -80,13 +80,9 @@ class Sessions:
 
 def prepare_session(found: Found, tokens: int) -> Prepared:
     """Return a transcript as chunks of whole turns of at most `tokens` estimated tokens; a longer turn is cut."""
-    try:
-        with open(found.absolute, "rb", buffering=0) as file:
-            data = file.readall()
-    except FileNotFoundError:
-        return Prepared(found, gone=True)
-    except OSError as error:
-        return Prepared(found, reason=f"it cannot be read: {error.strerror}", size=found.size)
+    data = read_whole(found)
+    if isinstance(data, Prepared):
+        return data
     begins = [0, *(match.end() for match in re.finditer(b"\n", data))]
     chunks, words = [], []
     for part, cut_at in _parts(turns(data), tokens):
