@@ -209,35 +209,58 @@ def test_the_source_of_an_extra_path_is_shown_as_it_can_be_read(opened: Callable
     assert run(notebook.read("../team/plan.md"), inline=True).text == "alpha"
 
 
-def test_a_large_index_that_changes_is_not_read_at_each_search(opened: Callable, write: Callable, monkeypatch) -> None:
-    """Vectors that take long to read do for a while; what is new is found by its words, what is gone is not shown."""
+def test_what_changes_is_read_and_nothing_else(opened: Callable, write: Callable, monkeypatch) -> None:
+    """The next search finds a new note by its meaning, and reads no vector twice; what is gone is not shown."""
+    from looseleaf_memory_core.slot import CoreSlot
+    from looseleaf_memory_core.store.vectors import MemoryNearest
+
+    for number in range(100):
+        write(f"memory/{number}.md", f"alpha {number}")
+    notebook = opened()
+    notebook = replace(notebook, slot=CoreSlot(notebook.settings, HashEmbedder()))
+    read = []
+    take = MemoryNearest._take
+    monkeypatch.setattr(MemoryNearest, "_take", lambda self, rows: (read.append(len(rows)), take(self, rows))[1])
+    for query in ("alpha", "alpha 1"):
+        found(notebook, query)
+    assert sum(read) == 100
+    write("memory/new.md", "zanzibar")
+    (notebook.settings.workspace / "memory/0.md").unlink()
+    run(notebook.sync(), inline=True)
+    result = run(notebook.search("zanzibar"), inline=True)
+    assert result.hits[0].hit.signals["cosine"] == pytest.approx(1, abs=1e-3)
+    assert "memory/0.md" not in found(notebook, "alpha 0", limit=200)
+    assert sum(read) == 101
+
+
+def test_a_rebuilt_index_is_read_bit_by_bit(opened: Callable, write: Callable, monkeypatch) -> None:
+    """After a rebuild one search reads a little, words answer for the rest; whoever searches after a while gets all."""
     from looseleaf_memory_core import search
     from looseleaf_memory_core.slot import CoreSlot
+    from looseleaf_memory_core.store import vectors
 
-    for number in range(5):
+    for number in range(30):
         write(f"memory/{number}.md", f"alpha {number}")
     notebook = opened()
     notebook = replace(notebook, slot=CoreSlot(notebook.settings, HashEmbedder()))
     now = [0.0]
-    made = []
 
-    class Slow(search.MemoryNearest):
-        def __init__(self, *args) -> None:
-            super().__init__(*args)
-            now[0] += 1.0  # so long it takes
-            made.append(now[0])
+    def tick() -> float:
+        now[0] += 0.004
+        return now[0]
 
-    monkeypatch.setattr(search, "monotonic", lambda: now[0])
-    monkeypatch.setattr(search, "MemoryNearest", Slow)
+    monkeypatch.setattr(search, "monotonic", tick)
+    monkeypatch.setattr(vectors, "monotonic", tick)
+    monkeypatch.setattr(vectors, "_READ_AT_ONCE", 1)
     for query in ("alpha", "alpha 1"):
         found(notebook, query)
-    assert len(made) == 1
-    write("memory/new.md", "zanzibar")
-    (notebook.settings.workspace / "memory/0.md").unlink()
-    assert found(notebook, "zanzibar")[0] == "memory/new.md"
-    assert "memory/0.md" not in found(notebook, "alpha 0", limit=10)
-    assert len(made) == 1
-    now[0] += 21.0
-    result = run(notebook.search("zanzibar"), inline=True)
-    assert result.hits[0].hit.signals["cosine"] == pytest.approx(1, abs=1e-3)
-    assert len(made) == 2
+    run(notebook.sync(force=True), inline=True)
+    with_meaning = []
+    for _ in range(3):
+        hits = run(notebook.search("alpha", limit=200), inline=True).hits
+        assert len(hits) == 30
+        with_meaning.append(sum("cosine" in found.hit.signals for found in hits))
+    assert 0 < with_meaning[0] < with_meaning[1] < with_meaning[2] < 30
+    now[0] += 60.0
+    hits = run(notebook.search("alpha", limit=200), inline=True).hits
+    assert all("cosine" in found.hit.signals for found in hits)

@@ -101,3 +101,12 @@ def test_switching_generations_drops_the_old_one(tmp_path: Path) -> None:
     assert not {f"file_{first}", f"chunk_{first}", f"words_{first}", f"words_{first}_data", f"words_{first}_vocab"} & names
     db.close()
     assert os.path.exists(tmp_path / "main.sqlite")
+
+
+def test_the_log_is_written_back_early_and_not_forced_to_disk_at_each_commit(tmp_path: Path) -> None:
+    """Every setting of a connection takes effect: the first answers with a row, which must not keep the others from it."""
+    db = connect(tmp_path / "index.sqlite")
+    settings = {
+        name: db.execute(f"PRAGMA {name}").get for name in ("journal_mode", "synchronous", "wal_autocheckpoint", "auto_vacuum")
+    }
+    assert settings == {"journal_mode": "wal", "synchronous": 1, "wal_autocheckpoint": 250, "auto_vacuum": 2}

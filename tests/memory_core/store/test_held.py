@@ -15,15 +15,15 @@ def unit(count: int, dimensions: int, seed: int = 0) -> np.ndarray:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-@given(st.integers(1, 90), st.integers(1, 200), st.integers(0, 99))
+@given(st.integers(1, 90), st.integers(1, 200), st.integers(0, 99), st.integers(0, 90))
 @settings(max_examples=50)
-def test_two_bytes_give_the_cosine_to_four_decimals(count: int, dimensions: int, seed: int) -> None:
-    """Whatever the rows, the sketch's cosines are those of the vectors themselves."""
+def test_two_bytes_give_the_cosine_to_four_decimals(count: int, dimensions: int, seed: int, room: int) -> None:
+    """Whatever the rows, and however many were expected, the sketch's cosines are those of the vectors themselves."""
     rows, query = unit(count, dimensions, seed), unit(1, dimensions, seed + 1)[0]
-    sketch, whole = Sketch(count, dimensions), Whole(count, dimensions)
+    sketch, whole = Sketch(room, dimensions), Whole(room, dimensions)
     for begin in range(0, count, 40):
-        sketch.keep(begin, rows[begin : begin + 40])
-        whole.keep(begin, rows[begin : begin + 40])
+        sketch.keep(rows[begin : begin + 40])
+        whole.keep(rows[begin : begin + 40])
     places = np.arange(count)[::-1]
     np.testing.assert_allclose(sketch.cosines(places, query), rows[places] @ query, atol=3e-5)
     np.testing.assert_allclose(whole.cosines(places, query), rows[places] @ query, atol=1e-5)
@@ -35,8 +35,8 @@ def test_the_nearest_are_among_the_likely(holder: type[Sketch | Whole]) -> None:
     centres = unit(50, 64)
     rows = np.repeat(centres, 30, axis=0) + 0.05 * unit(1500, 64, 1)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    held = holder(1500, 64)
-    held.keep(0, rows)
+    held = holder(1000, 64)
+    held.keep(rows)
     for centre in (0, 17, 49):
         places = held.likely(rows[30 * centre], 20)
         best = np.argsort(-(rows @ rows[30 * centre]))[:20]

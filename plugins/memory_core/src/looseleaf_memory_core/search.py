@@ -34,7 +34,7 @@ _TEXT = "SELECT " + PLACE + " FROM chunk_{0} AS chunk JOIN file_{0} AS file ON f
 _NOTHING = KeywordMatch(0, 0.0, 0.0, 0.0, 0.0)
 _MOST_PLACES = 4096
 _SOURCE, _HEADING, _BEGIN = 0, 1, 3  # of PLACE; a begin is negative for what has no words
-_SLOW_S, _PATIENCE = 0.05, 20  # vectors that take longer to read are read again for a twentieth of the time
+_A_LITTLE_S = 0.005  # so long a search reads vectors that are new; and as long as nobody searched before it
 _SHARE = 2  # transcripts offer half as many candidates as notes, so that these are not drowned
 
 
@@ -70,8 +70,7 @@ class Searcher:
         self._sql_hits = self._sql_text = ""
         self._places: dict[str, list[Any]] = {}  # where the text of recent candidates stands
         self._near: dict[str, SqlNearest | MemoryNearest] = {}  # what answers by meaning, once it was asked, by part
-        self._read: dict[str, tuple[float, float]] = {}  # when NumPy's copy was made, and how long that took
-        self._read_version: dict[str, int] = {}
+        self._searched = 0.0  # when the last search was over
         self._has_sessions = False
         self.extension = Extension("", "store.vector.enabled is false")
         if settings.store.vector.enabled and fingerprint:
@@ -136,6 +135,7 @@ class Searcher:
             if vector is not None and dated:
                 meant.update(self._cosines(vector, [chunk for chunk in dated if chunk not in meant], parts))
             hits = self._hits(worded, meant, dated, asked)
+        self._searched = monotonic()
         withheld = [] if query.private else [chunk for chunk, hit in hits.items() if self._layout.is_curated(hit.path)]
         secret = tuple(hits.pop(chunk) for chunk in withheld)
         notes = [] if self._count else [self._no_files()]
@@ -170,27 +170,31 @@ class Searcher:
         near = self._near.get(part.name)
         if near is None and self.extension.version:  # SQL answers a process that asks once
             near = SqlNearest(self._db, self._generation, self._space, part.chunks)
-        elif not isinstance(near, MemoryNearest) or self._is_old(part.name):  # a second question pays for NumPy's copy
-            begun = monotonic()
-            near = MemoryNearest(self._db, self._generation, self._space, self._dimensions, part.chunks)
-            self._read[part.name] = (monotonic(), monotonic() - begun)
-            self._read_version[part.name] = self._version
+        elif isinstance(near, MemoryNearest):
+            if not near.whole:
+                now = monotonic()
+                near.read(now + max(_A_LITTLE_S, now - self._searched))
+        else:  # a second question pays for NumPy's copy
+            near = self._in_memory(part)
+            near.read()
         self._near[part.name] = near
         return dict(near.nearest(vector, limit))
 
-    def _keep_near(self, generation: int) -> None:
-        """Forget the vectors that were read, unless reading them takes so long that those of a moment ago do for a while.
+    def _in_memory(self, part: Part) -> MemoryNearest:
+        return MemoryNearest(self._db, self._generation, self._space, self._dimensions, part.chunks)
 
-        Until they are read again a new chunk is found by its words, and one that is gone is dropped when its text is asked for.
+    def _renew_near(self, *, same: bool) -> None:
+        """Have what came since read into the vectors in memory; of another generation than before all of it, bit by bit.
+
+        Until it is read a new chunk is found by its words, and one that is gone is dropped when its text is asked for.
         """
-        space = schema.known_space(self._db, self._fingerprint)
-        slow = {} if (generation, *space) != (self._generation, self._space, self._dimensions) else self._near
-        self._near = {name: near for name, near in slow.items() if self._read.get(name, (0.0, 0.0))[1] >= _SLOW_S}
-
-    def _is_old(self, name: str) -> bool:
-        """Tell whether vectors are to be read again: something has changed, and the time that it takes has passed often enough."""
-        version, (at, took) = self._read_version.get(name), self._read[name]
-        return version != self._version and monotonic() - at > _PATIENCE * took
+        parts = {part.name: part for part in ((_NOTES, _SESSIONS) if self._has_sessions else (_ALL,))}
+        before, self._near = self._near, {}
+        for name, near in before.items():
+            if name in parts and isinstance(near, MemoryNearest):
+                near = near if same else self._in_memory(parts[name])
+                near.whole = False
+                self._near[name] = near
 
     def _cosines(self, vector: Vectors, chunks: Sequence[int], parts: Sequence[Part]) -> dict[int, float]:
         found: dict[int, float] = {}
@@ -216,9 +220,10 @@ class Searcher:
         self._version = version
         self._places.clear()
         live = schema.live_generation(self._db)
-        self._keep_near(live[0] if live else 0)
+        before = self._generation, self._space, self._dimensions
         if live is None:
             self._keywords, self._count, self._dimensions = None, 0, 0
+            self._near.clear()
             return
         if self._keywords is None or live[0] != self._generation:
             self._generation = live[0]
@@ -229,6 +234,7 @@ class Searcher:
         self._has_sessions = bool(self._db.execute(some).get)
         self._keywords.refresh(self._count)
         self._space, self._dimensions = schema.known_space(self._db, self._fingerprint)
+        self._renew_near(same=before == (self._generation, self._space, self._dimensions))
 
     def _hits(
         self, worded: Mapping[int, KeywordMatch], meant: Mapping[int, float], dated: Sequence[int], asked: Sequence[Asked]

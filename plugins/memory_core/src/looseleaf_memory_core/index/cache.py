@@ -13,6 +13,8 @@ import apsw
 
 from looseleaf.settings.surface import Cache
 
+from ..store.database import write_back
+
 _SPARE = 100  # vectors of texts that are gone, which are kept in any case
 
 
@@ -34,7 +36,7 @@ def is_full(db: apsw.Connection, generation: int, cache: Cache) -> bool:
 def prune(db: apsw.Connection, generation: int, spaces: Sequence[int], cache: Cache, *, rebuilt: bool = False) -> int:
     """Remove what is over the limits, and return how many vectors that were.
 
-    After a rebuild under another chunking nearly all that was is in no note any more: without limits a tenth of it is kept.
+    After a rebuild under another chunking nearly all that was is in no note any more: without limits a twentieth of it is kept.
 
     Vectors of texts that are in no note go first, then those of embedders in other `spaces`, each the least recently used
     first. With `cache.enabled` false those of texts that are gone are not kept at all.
@@ -46,7 +48,7 @@ def prune(db: apsw.Connection, generation: int, spaces: Sequence[int], cache: Ca
         others = db.execute(
             "SELECT count(*) FROM embedding WHERE space NOT IN (SELECT value FROM json_each(?))", (json.dumps(list(spaces)),)
         ).get
-        cache = Cache(max_entries=int(len(spaces) * used + others + max(_SPARE, used // 10)))
+        cache = Cache(max_entries=int(len(spaces) * used + others + max(_SPARE, used // 20)))
     _mark(db, generation)
     count, size = kept(db)
     spare = db.execute(
@@ -55,14 +57,16 @@ def prune(db: apsw.Connection, generation: int, spaces: Sequence[int], cache: Ca
         (json.dumps(list(spaces)),),
     )
     removed: list[int] = []
-    for identity, length, unused in spare:
+    for identity, length, unused in spare.fetchall():  # all, for an open question keeps the log from being written back
         if _fits(count, size, cache) and (cache.enabled or not unused):
             break
         removed.append(identity)
         count -= 1
         size -= length
+    write_back(db)  # what follows makes the log as long as the vectors
     with db:
         db.execute("DELETE FROM embedding WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(removed),))
+    write_back(db)
     return len(removed)
 
 

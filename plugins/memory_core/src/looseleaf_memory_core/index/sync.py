@@ -21,6 +21,7 @@ from looseleaf.workspace import Found, modality
 from .. import chunk as chunking
 from .. import text as words
 from ..store import schema
+from ..store.database import write_back
 from .ledger import Difference, Known, difference, known_files, record_skipped
 from .media import prepare_media
 from .prepare import Prepared, prepare
@@ -154,6 +155,8 @@ class WordIndexer:
                         failed.append((note.found.path, note.reason))
                     if monotonic() - begun > _BATCH_S or self._is_late():
                         break
+            if bulk:
+                write_back(self._db)
             if progress and todo.changed:
                 progress(Progress("index", done, len(todo.changed)))
             if done >= len(todo.changed) or self._is_late():
@@ -173,6 +176,8 @@ class WordIndexer:
                 self._tell_words(generation, optimize=None)
             if bulk:
                 self._tell_words(generation, hashsize=_USUAL_HASH_BYTES)
+        if bulk:
+            write_back(self._db)
 
     def _is_late(self) -> bool:
         return self._until is not None and monotonic() > self._until
@@ -207,9 +212,7 @@ class WordIndexer:
             ),
         )  # fmt: skip
         file = self._db.last_insert_rowid()
-        least, most = (schema.SESSIONS, 1 << 62) if note.found.source == SOURCE else (0, schema.SESSIONS)
-        sql = f"SELECT coalesce(max(id), ?1) FROM chunk_{generation} WHERE id >= ?1 AND id < ?2"
-        first = 1 + int(self._db.execute(sql, (least, most)).get)
+        first = schema.number_chunks(self._db, generation, len(note.chunks), session=note.found.source == SOURCE)
         numbered = enumerate(zip(note.chunks, note.words, strict=True), first)
         rows = [(number, file, *chunk, number, *words) for number, (chunk, words) in numbered]
         self._db.executemany(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -79,7 +80,7 @@ class Syncing:
                 relay.rebuilt = indexer.rebuilt
                 report = await relay.run(report, force=force, progress=progress, ends=ends)
             said = await in_thread(take_said, db)
-            await in_thread(repack, db)
+            await in_thread(partial(repack, db, all_holes=indexer.rebuilt))
             return replace(report, notes=(*said, *report.notes)), relay
 
     async def first_words(self) -> None:

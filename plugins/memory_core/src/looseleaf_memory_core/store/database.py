@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,8 +18,11 @@ from . import schema
 # 15 vectors of 512 dimensions fit into a page of this size, one into a page of the usual 4096 bytes.
 _PAGE_BYTES = 32_768
 _BUSY_MS = 10_000
+_PATIENCE_MS = 250
 _FEW_PAGES, _AT_ONCE = 8, 128
 _HOLES = 0.1
+_CACHE_KB = 32_768
+_LOG_PAGES = 250  # 8 MB of log are written back
 _NO_ROOM = 1 << 20
 _MEANINGS: tuple[tuple[type[apsw.Error], str], ...] = (
     (apsw.FullError, "the disk is full at {path}: make room and try again; what was indexed before is whole and is searched"),
@@ -109,16 +113,28 @@ def store_error(error: apsw.Error, path: Path) -> StoreError:
     return StoreError(f"the index {path} cannot be used: {error}")
 
 
-def repack(db: apsw.Connection) -> None:
-    """Give the disk back what has been deleted, a few megabytes at a time, if it is more than a tenth of the file."""
+def repack(db: apsw.Connection, *, all_holes: bool = False) -> None:
+    """Give the disk back what has been deleted, a few megabytes at a time, if it is more than a tenth of the file, or `all_holes`."""
+    least = 0.0 if all_holes else _HOLES
     while True:
         free, pages = db.execute("PRAGMA freelist_count").get, db.execute("PRAGMA page_count").get
-        if free < _FEW_PAGES or free < _HOLES * pages:
+        if free < _FEW_PAGES or free < least * pages:
             break
         list(db.execute(f"PRAGMA incremental_vacuum({_AT_ONCE})"))
         if db.execute("PRAGMA freelist_count").get >= free:
             return  # an index that was made without it
-    list(db.execute("PRAGMA wal_checkpoint(TRUNCATE)"))
+        write_back(db)
+    write_back(db)
+
+
+def write_back(db: apsw.Connection) -> None:
+    """Write the log back and cut it, unless somebody reads in it for long: SQLite by itself lets it grow while anybody does."""
+    db.set_busy_timeout(_PATIENCE_MS)
+    try:
+        with suppress(apsw.FullError):  # all of it is committed, and is written back when there is room
+            list(db.execute("PRAGMA wal_checkpoint(TRUNCATE)"))
+    finally:
+        db.set_busy_timeout(_BUSY_MS)
 
 
 def load_extension(db: apsw.Connection, path: str | None = None) -> Extension:
@@ -162,15 +178,20 @@ def _prepared(db: apsw.Connection, path: Path, *, writable: bool) -> apsw.Connec
         db.set_busy_timeout(_BUSY_MS)
         if writable:
             if db.execute("PRAGMA page_count").get == 0:
-                db.execute(f"PRAGMA page_size = {_PAGE_BYTES}; PRAGMA auto_vacuum = INCREMENTAL")
+                _set(db, page_size=_PAGE_BYTES, auto_vacuum="INCREMENTAL")
             mode = "DELETE" if kind_of(str(path.parent)) in NETWORK else "WAL"
-            db.execute(f"PRAGMA journal_mode = {mode}; PRAGMA synchronous = NORMAL")
-        db.execute("PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY")
+            _set(db, journal_mode=mode, synchronous="NORMAL", wal_autocheckpoint=_LOG_PAGES)
+        _set(db, cache_size=-_CACHE_KB, temp_store="MEMORY")
         schema.ensure(db, writable=writable)
     except BaseException:
         db.close()
         raise
     return db
+
+
+def _set(db: apsw.Connection, **pragmas: int | str) -> None:
+    for name, value in pragmas.items():  # one by one: after a row, which some of them answer with, the rest would not be executed
+        db.execute(f"PRAGMA {name} = {value}")
 
 
 def _connection(path: Path, *, writable: bool) -> apsw.Connection:

@@ -9,7 +9,7 @@ from looseleaf import Note
 from .keyword import Keywords
 
 #: Raised when a table changes; an index of another version is dropped and built again.
-VERSION = 4
+VERSION = 5
 #: From here on are the chunks of transcripts, so that each source can be asked for by itself.
 SESSIONS = 1 << 40
 
@@ -17,7 +17,9 @@ _SHARED = """
 CREATE TABLE IF NOT EXISTS generation(
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   fingerprint TEXT NOT NULL,      -- chunking, text normalisation and scope that everything in it was made with
-  live INTEGER NOT NULL DEFAULT 0 -- 1: it answers; 0: it is being built
+  live INTEGER NOT NULL DEFAULT 0, -- 1: it answers; 0: it is being built
+  next_note INTEGER NOT NULL DEFAULT 1, -- number of the next chunk: none is given twice, so that readers know what is new
+  next_session INTEGER NOT NULL DEFAULT {sessions}
 );
 CREATE TABLE IF NOT EXISTS space(
   id INTEGER PRIMARY KEY,
@@ -27,7 +29,7 @@ CREATE TABLE IF NOT EXISTS space(
   request_tokens INTEGER NOT NULL DEFAULT 0 -- the same for its estimated tokens
 );
 CREATE TABLE IF NOT EXISTS embedding(
-  id INTEGER PRIMARY KEY,
+  id INTEGER PRIMARY KEY AUTOINCREMENT, -- none is given twice
   space INTEGER NOT NULL,
   hash BLOB NOT NULL,   -- of the text
   vector BLOB NOT NULL, -- float32, little-endian, unit length
@@ -103,7 +105,7 @@ def ensure(db: apsw.Connection, *, writable: bool) -> None:
         for name in names:
             db.execute(f'DROP TABLE IF EXISTS "{name}"')
     with db:
-        db.execute(_SHARED)
+        db.execute(_SHARED.format(sessions=SESSIONS))
         db.execute(f"PRAGMA user_version = {VERSION}")
 
 
@@ -150,6 +152,13 @@ def take_said(db: apsw.Connection) -> list[Note]:
         with db:
             db.execute("DELETE FROM said")
     return notes
+
+
+def number_chunks(db: apsw.Connection, generation: int, count: int, *, session: bool) -> int:
+    """Return the first of `count` numbers for chunks, which no chunk has had before."""
+    column = "next_session" if session else "next_note"
+    sql = f"UPDATE generation SET {column} = {column} + ?1 WHERE id = ?2 RETURNING {column} - ?1"
+    return int(db.execute(sql, (count, generation)).get)
 
 
 def count_chunks(db: apsw.Connection, generation: int) -> int:

@@ -8,8 +8,9 @@ that asks once; NumPy holds them in memory, see `held.py`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import apsw
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
 #: Up to so many vectors are held whole and all compared; beyond, in two bytes a number, and those that share most signs.
 ALL = 4_000
-_READ_AT_ONCE = 4096
+_READ_AT_ONCE = 256
+_MOST_GONE, _FEW = 10, 64  # a tenth, and some, of the chunks in memory may be gone
 
 
 class SqlNearest:
@@ -49,32 +51,93 @@ class SqlNearest:
 
 
 class MemoryNearest:
-    """Nearest chunks by NumPy, over what one space held when this was made.
+    """Nearest chunks by NumPy, over what has been read of one space.
 
     Up to 4,000 vectors each is compared; beyond, those that share most signs with the query.
+
+    Attributes:
+        whole: Whether all that there is has been read; whoever knows that there may be more says so.
     """
 
     def __init__(self, db: apsw.Connection, generation: int, space: int, dimensions: int, within: str = "") -> None:
+        self._db = db
+        self._space = space
+        self._dimensions = dimensions
+        chunks = f"FROM chunk_{generation} AS chunk" + (f" WHERE 1{within}" if within else "")
+        self._there = f"SELECT (SELECT count(*) {chunks}), (SELECT coalesce(max(id), 0) {chunks})"  # apart, SQLite knows a short way
+        # CROSS JOIN keeps the order: embeddings as they lie in the file, so that nothing has to be sorted; a few chunks, then theirs.
+        select = "SELECT embedding.id, chunk.id, embedding.vector FROM"
+        self._new_vectors = (
+            f"{select} embedding CROSS JOIN chunk_{generation} AS chunk ON chunk.hash = embedding.hash "
+            f"WHERE +embedding.space = ? AND embedding.id > ?{within} ORDER BY embedding.id"
+        )
+        self._new_chunks = (
+            f"{select} chunk_{generation} AS chunk CROSS JOIN embedding ON embedding.hash = chunk.hash "
+            f"WHERE embedding.space = ? AND embedding.id <= ? AND chunk.id > ?{within}"
+        )
+        self._forget()
+
+    def _forget(self) -> None:
+        import numpy as np
+
+        from .held import Whole
+
+        self.whole = False
+        self._chunks = np.empty(0, np.int64)
+        self._by_chunk = np.empty(0, np.intp)
+        self._held: Held = Whole(0, self._dimensions)
+        self._last_vector = self._last_chunk = 0  # of those with at most these numbers all are held
+
+    def read(self, until: float | None = None) -> None:
+        """Take in what has come since the last time, until the clock of `monotonic` says `until`; then the rest is for the next time.
+
+        Chunks that are gone stay until they are a tenth: who asks for their text does not get it.
+        """
+        ((count, last_chunk),) = self._db.execute(self._there)
+        if len(self._chunks) > count + count // _MOST_GONE + _FEW:
+            self._forget()
+        if not len(self._chunks):
+            self._hold(count)
+        if self._last_vector:
+            self._take(list(self._db.execute(self._new_chunks, (self._space, self._last_vector, self._last_chunk))))
+        self._last_chunk = last_chunk
+        last_vector = int(self._db.execute("SELECT coalesce(max(id), 0) FROM embedding").get)
+        rows = self._db.execute(self._new_vectors, (self._space, self._last_vector))
+        self.whole = False
+        while block := list(islice(rows, _READ_AT_ONCE)):
+            if until is not None and monotonic() > until and block[0][0] != self._last_vector:  # all chunks of a vector, or none
+                break
+            self._take(block)
+            self._last_vector = block[-1][0]
+        else:
+            self.whole, self._last_vector = True, last_vector
+        self._sort()
+
+    def _hold(self, room: int) -> None:
+        from .held import Sketch, Whole
+
+        self._held = Whole(room, self._dimensions) if room <= ALL else Sketch(room, self._dimensions)
+
+    def _take(self, rows: Sequence[tuple[int, int, bytes]]) -> None:
         import numpy as np
 
         from .held import Sketch, Whole
 
-        # The table is read as it lies in the file (CROSS JOIN, no index on space), so that nothing has to be sorted in memory.
-        join = f"FROM embedding CROSS JOIN chunk_{generation} AS chunk ON chunk.hash = embedding.hash WHERE +embedding.space = ?{within}"
-        count = int(db.execute(f"SELECT count(*) {join}", (space,)).get)
-        self._chunks = np.empty(count, np.int64)
-        self._held: Held = Whole(count, dimensions) if count <= ALL else Sketch(count, dimensions)
-        rows = db.execute(f"SELECT chunk.id, embedding.vector {join} ORDER BY embedding.id", (space,))
-        for begin in range(0, count, _READ_AT_ONCE):
-            self._keep(begin, list(islice(rows, _READ_AT_ONCE)))
-        self._by_chunk = np.argsort(self._chunks)
+        if not rows:
+            return
+        self._chunks = np.concatenate((self._chunks, [row[1] for row in rows]))
+        if isinstance(self._held, Whole) and len(self._chunks) > ALL:
+            few, self._held = self._held, Sketch(len(self._chunks), self._dimensions)
+            self._held.keep(few.rows)
+        self._held.keep(np.frombuffer(b"".join(row[2] for row in rows), np.float32).reshape(len(rows), -1))
 
-    def _keep(self, begin: int, rows: list[tuple[int, bytes]]) -> None:
+    def _sort(self) -> None:
         import numpy as np
 
-        self._chunks[begin : begin + len(rows)] = [row[0] for row in rows]
-        block = np.frombuffer(b"".join(row[1] for row in rows), np.float32).reshape(len(rows), -1)
-        self._held.keep(begin, block)
+        if (sorted_before := len(self._by_chunk)) == len(self._chunks):
+            return
+        places = np.concatenate((self._by_chunk, np.arange(sorted_before, len(self._chunks))))
+        self._by_chunk = places[np.argsort(self._chunks[places], kind="stable")]  # quick where most of it is in order
 
     def nearest(self, vector: Vector, limit: int) -> list[tuple[int, float]]:
         """Return the `limit` chunks nearest to `vector` with their cosines, best first."""
