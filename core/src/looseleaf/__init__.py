@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         Prompt,
         Quick,
         Ranker,
+        Replaceable,
         Scripted,
     )
     from .reading import read_page
@@ -52,7 +53,7 @@ _HOMES = {
     "errors": "ConfigError LooseleafError NotConfigured PluginError ProviderError ReadRefused StageError StoreError TextTooLong",
     "hookspecs": "hookimpl",
     "notebook": "Notebook open_notebook",
-    "protocols": "Blocking Calibrated Clock Diagnosing Embedder Following Forgetting Loading MemorySlot Named Outlined Paid Perceiving Postprocessor Probing Prompt Quick Ranker Scripted",
+    "protocols": "Blocking Calibrated Clock Diagnosing Embedder Following Forgetting Loading MemorySlot Named Outlined Paid Perceiving Postprocessor Probing Prompt Quick Ranker Replaceable Scripted",
     "settings": "AgentSettings Settings load_settings",
     "reading": "read_page",
     "results": "FoundHit SearchResult Step Trace",
@@ -103,6 +104,7 @@ __all__ = [
     "Quick",
     "Ranker",
     "ReadRefused",
+    "Replaceable",
     "Retrieval",
     "Scripted",
     "SearchResult",

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
 from time import monotonic
+from typing import TYPE_CHECKING, Any, cast
 
-from .errors import ProviderError, told
+from .errors import ProviderError, ReadRefused, told
+from .reports import Forgotten, ProgressCallback, Status, SyncReport
+from .types import Hit, Note, Page, Query, Retrieval
+
+if TYPE_CHECKING:
+    from .protocols import Forgetting, Loading, MemorySlot
 
 _FIRST_S, _LONGEST_S = 5.0, 120.0
+_MISSES = 3  # so often in a row what may be better the next time is asked again at once
+_FRESH_S = 1.0  # so long a search waits until whoever steps in has looked at the notes
 
 
 class RestingError(ProviderError):
@@ -44,3 +55,136 @@ class Rest:
     def over(self) -> None:
         """It has answered: the next failure rests briefly."""
         self._until = self._length_s = 0.0
+
+
+class FallbackSlot:
+    """A memory slot that hands over to another one where it cannot answer, says so, and is asked again after a while.
+
+    A failure that may be over at once (a time-out, a daemon that died) is of one query only, unless there are three in a row.
+
+    Args:
+        name: The slot's name.
+        slot: Who is asked first.
+        substitute: The name of who steps in.
+        make: Makes that one, when it is needed.
+        notes: What there is to say about it.
+        index: Where it keeps what it has read, which is to be forgotten, too.
+    """
+
+    def __init__(
+        self, name: str, slot: MemorySlot, substitute: str, make: Callable[[], MemorySlot], notes: Sequence[Note], index: Path
+    ) -> None:
+        self._name, self._slot = name, slot
+        self._substitute, self._make = substitute, make
+        self._notes, self._index = tuple(notes), index
+        self._second: MemorySlot | None = None
+        self._rest = Rest()
+        self._misses = 0
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what else the slot can do."""
+        if name.startswith("_") or name in ("blocking", "is_quick"):  # whoever steps in may have to wait for somebody
+            raise AttributeError(name)
+        return getattr(self._slot, name)
+
+    async def retrieve(self, query: Query) -> Retrieval:
+        """Return what the slot finds, or whoever steps in, with the reason.
+
+        Raises:
+            Exception: what the slot raised, where nobody can step in.
+        """
+        try:
+            self._rest.check()
+            found = await self._slot.retrieve(query)
+        except Exception as error:  # noqa: BLE001 - whatever keeps the slot from answering, the other one does
+            self._failed(error)
+            second = self._stand_in(error)
+            with suppress(Exception):  # what it knows already is an answer, too
+                await second.sync(budget_s=_FRESH_S)
+            other = await second.retrieve(query)
+            return replace(other, backend=self._substitute, notes=(self._reason(error), *self._notes, *other.notes))
+        self._answered()
+        return found
+
+    async def load(self, hits: Sequence[Hit]) -> list[Hit]:
+        """Return `hits` with their text; those of the slot itself have it, or are read by it."""
+        if all(hit.text for hit in hits):
+            return list(hits)
+        loader = self._second if self._second is not None and hasattr(self._second, "load") else self._slot
+        return await cast("Loading", loader).load(hits)
+
+    async def read(self, path: str, start: int = 1, lines: int | None = None) -> Page:
+        """Return part of a file of either slot."""
+        try:
+            return await self._slot.read(path, start, lines)
+        except ReadRefused:
+            if self._second is None:
+                raise
+            return await self._second.read(path, start, lines)
+
+    async def sync(
+        self, *, force: bool = False, progress: ProgressCallback | None = None, budget_s: float | None = None
+    ) -> SyncReport:
+        """Bring the slot up to date, or whoever steps in."""
+        try:
+            if not force:
+                self._rest.check()
+            report = await self._slot.sync(force=force, progress=progress, budget_s=budget_s)
+        except Exception as error:  # noqa: BLE001 - as in `retrieve`
+            self._failed(error)
+            other = await self._stand_in(error).sync(force=force, progress=progress, budget_s=budget_s)
+            return replace(other, notes=(self._reason(error), *other.notes))
+        self._answered()
+        return report
+
+    async def status(self) -> Status:
+        """Return the state of the slot, or of whoever answers while it rests."""
+        try:
+            self._rest.check()
+            status = await self._slot.status()
+        except Exception as error:  # noqa: BLE001 - as in `retrieve`
+            self._failed(error)
+            other = await self._stand_in(error).status()
+            told_why = {"fallback": {"from": self._name, "reason": told(error)}}
+            return replace(other, details={**other.details, **told_why}, notes=(self._reason(error), *other.notes))
+        return status
+
+    async def forget(self) -> Forgotten:
+        """Forget in both.
+
+        Raises:
+            StoreError: one of them could not.
+        """
+        done = await cast("Forgetting", self._slot).forget()
+        if not self._index.exists():
+            return done
+        second = self._second = self._second or self._make()
+        other = await cast("Forgetting", second).forget()
+        return Forgotten(done.vectors + other.vectors, done.under_way + other.under_way, done.complete and other.complete)
+
+    async def aclose(self) -> None:
+        """Close both."""
+        await self._slot.aclose()
+        if self._second is not None:
+            await self._second.aclose()
+
+    def _answered(self) -> None:
+        self._misses = 0
+        self._rest.over()
+
+    def _failed(self, error: Exception) -> None:
+        self._misses += 1
+        if not getattr(error, "retryable", False) or self._misses >= _MISSES:
+            self._rest.begin(error)
+
+    def _stand_in(self, error: Exception) -> MemorySlot:
+        if self._second is None:
+            try:
+                self._second = self._make()
+            except Exception as second:
+                error.add_note(f"{self._substitute} cannot step in: {told(second)}")
+                raise error from second
+        return self._second
+
+    def _reason(self, error: Exception) -> Note:
+        return Note("fallback", f"{self._substitute} answers for {self._name}: {told(error)}")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 
@@ -15,12 +17,13 @@ from ._gate import SyncGate
 from ._plugins import Plugins
 from ._run import in_thread, run
 from .errors import PluginError, ReadRefused, StoreError
+from .fallback import FallbackSlot
 from .pipeline import Pipeline, Ranking, by_evidence, clamp, distinct
 from .present import present
 from .protocols import Loading, MemorySlot
 from .reports import Forgotten, Probe, ProgressCallback, Status, SyncReport
 from .results import SearchResult, Step, Trace
-from .session import is_private
+from .session import denied, is_private
 from .settings import AgentSettings
 from .settings.surface import QuerySettings
 from .types import Fallback, Hit, Note, Page, Query
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
+QMD = "memory-qmd"
 OFF = Note("memory-off", 'memory is off: plugins.slots.memory is "none". Set it to "memory-core" to turn it on.')
 
 
@@ -86,8 +90,12 @@ class Notebook:
         backend = slot_name(self.settings) or "none"
         if not text.strip():
             return SearchResult(notes=(Note("empty-query", "the query is empty: give it a word or a question"),), backend=backend)
+        if refusal := self._refusal(session_key):
+            return SearchResult(notes=(Note("scope", refusal),), backend=backend)
         options = self.settings.search.query
         wanted = max(1, options.max_results if limit is None else limit)
+        if backend == QMD:
+            wanted = min(wanted, self.settings.memory.qmd.limits.max_results)
         query = Query(
             text,
             limit=wanted,
@@ -113,7 +121,18 @@ class Notebook:
             notes.append(Note("no-match", f"no matches: {reason}"))
         traces = (*ranked.traces(), *map(_withheld, found.withheld)) if explain else ()
         fallback = found.fallback or (self.stands_in if found.provider else None)
-        return SearchResult(shown, tuple(notes), backend, found.mode, found.provider, found.model, traces, fallback)
+        return SearchResult(
+            shown, tuple(notes), found.backend or backend, found.mode, found.provider, found.model, traces, fallback
+        )
+
+    def _refusal(self, session_key: str | None) -> str:
+        """Return why this chat is none of memory's business, or an empty string; who is refused is logged."""
+        if session_key is None or slot_name(self.settings) != QMD:
+            return ""
+        refusal = denied(self.settings.memory.qmd.scope, session_key)
+        if refusal:
+            logging.getLogger(__name__).warning("%s; see memory.qmd.scope", refusal)
+        return refusal
 
     async def _load(self, slot: Loading, ranked: Ranking, limit: int) -> None:
         """Read the text of the hits that need it: all for post-processors, else as many as are shown."""
@@ -140,6 +159,8 @@ class Notebook:
         """
         if self.slot is None:
             raise ReadRefused(path, "memory is off")
+        if refusal := self._refusal(session_key):
+            raise ReadRefused(path, refusal)
         if not is_private(session_key) and path.strip().rpartition("/")[2].lower() == "memory.md":
             raise ReadRefused(path, "curated memory is not shown in groups and channels")
         if not is_private(session_key) and path.strip().startswith("sessions/"):
@@ -241,8 +262,17 @@ def open_notebook(
     chosen = configured_embedders(plugins, settings, environ)
     slot = plugins.memory(name, chosen.embedder, chosen.fallback)
     notes = list(chosen.notes)
+    substitute = getattr(slot, "substitute", "")
+    if substitute and _is_there(plugins, substitute):
+        make = partial(plugins.memory, substitute, chosen.embedder, chosen.fallback)
+        slot, notes = FallbackSlot(name, slot, substitute, make, notes, settings.database), []
     pipeline = _pipeline(plugins, settings, notes, strict=settings.plugins.strict if strict is None else strict)
     return Notebook(settings, slot, pipeline, plugins, chosen.provider, tuple(notes), chosen.stands_in)
+
+
+def _is_there(plugins: Plugins, slot: str) -> bool:
+    """Tell whether a memory slot is installed and config does not forbid it."""
+    return bool(plugins.catalog.claims("memory", slot)) and not plugins.blocked("memory", slot)
 
 
 def slot_name(settings: AgentSettings) -> str | None:
@@ -251,7 +281,7 @@ def slot_name(settings: AgentSettings) -> str | None:
     if name.lower() == "none":
         return None
     if name == "memory-core" and settings.memory.backend == "qmd":
-        return "memory-qmd"
+        return QMD
     return name
 
 

@@ -197,6 +197,18 @@ class Diagnosing(Protocol):
 
 
 @runtime_checkable
+class Replaceable(Protocol):
+    """A slot that may raise where it cannot answer: then another one does, and this one is asked again after a while.
+
+    Attributes:
+        substitute: The name of that slot.
+    """
+
+    @property
+    def substitute(self) -> str: ...
+
+
+@runtime_checkable
 class Outlined(Protocol):
     """A slot that can list its chunks, so that `looseleaf eval` knows the best order there is."""
 

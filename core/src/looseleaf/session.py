@@ -2,27 +2,80 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+import re
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from .settings.surface import Scope, ScopeMatch
 
 ChatType: TypeAlias = Literal["direct", "group", "channel"]
+_KINDS = frozenset({"group", "channel", "direct", "dm"})
+_CHILD = re.compile(r"(?:^|:)subagent:.*$")  # what an agent hands on to another one belongs to the chat of the first
+
+
+class Session(NamedTuple):
+    """What a session key names.
+
+    Attributes:
+        key: Without `agent:<id>:` and what follows `subagent:`, in lower case.
+        raw: As it is, in lower case.
+        channel: Such as `discord`, or an empty string where the key names none.
+        chat_type: Groups and channels are shared, everything else is direct.
+    """
+
+    key: str
+    raw: str
+    channel: str
+    chat_type: ChatType
+
+
+def session_of(session_key: str) -> Session:
+    """Read a key: `agent:main:discord:channel:9` is a channel of discord, `agent:main:main` the owner's own session.
+
+    Behaviour of OpenClaw's session keys.
+    """
+    raw = session_key.lower()
+    tokens = _CHILD.sub("", raw).split(":")
+    if tokens[0] == "agent":
+        tokens = tokens[2:]
+    kind: ChatType = "group" if "group" in tokens else "channel" if "channel" in tokens else "direct"
+    channel = tokens[0] if len(tokens) > 1 and tokens[1] in _KINDS else ""
+    return Session(":".join(tokens), raw, channel, kind)
 
 
 def chat_type(session_key: str | None) -> ChatType:
-    """Return the kind of chat that `session_key` belongs to; no key is the owner's own session.
-
-    `agent:main:discord:channel:9` is a channel, `agent:main:telegram:group:5` a group, `agent:main:main` direct
-    (behaviour of OpenClaw's session keys).
-    """
-    if not session_key:
-        return "direct"
-    tokens = session_key.lower().split(":")
-    if tokens[0] == "agent":
-        tokens = tokens[2:]
-    if "group" in tokens:
-        return "group"
-    return "channel" if "channel" in tokens else "direct"
+    """Return the kind of chat that `session_key` belongs to; no key is the owner's own session."""
+    return session_of(session_key).chat_type if session_key else "direct"
 
 
 def is_private(session_key: str | None) -> bool:
     """Tell whether MEMORY.md may be read in this session: never in groups and channels."""
     return chat_type(session_key) == "direct"
+
+
+def denied(scope: Scope, session_key: str | None) -> str:
+    """Return what is refused, with the channel and the kind of chat, or an empty string where memory may be asked.
+
+    The first rule that matches decides. Without a key it is the owner who asks, on the command line or in a host of theirs.
+    """
+    session = session_of(session_key) if session_key else None
+    if session is None or not session.key:
+        return ""
+    action = next((rule.action for rule in scope.rules if _fits(rule.match, session)), scope.default)
+    return (
+        ""
+        if action == "allow"
+        else f"memory is not searched in this chat (channel {session.channel or 'unknown'}, {session.chat_type})"
+    )
+
+
+def _fits(match: ScopeMatch, session: Session) -> bool:
+    if match.channel is not None and match.channel != session.channel:
+        return False
+    if match.chat_type is not None and match.chat_type != session.chat_type:
+        return False
+    if match.key_prefix is not None:
+        prefix = match.key_prefix.lower()
+        if not (session.raw if prefix.startswith("agent:") else session.key).startswith(prefix):
+            return False
+    return match.raw_key_prefix is None or session.raw.startswith(match.raw_key_prefix.lower())

@@ -119,6 +119,7 @@ class Retrieval:
         terms: Words of the query as they may be marked in a snippet.
         withheld: Candidates that this session may not see, without text; for `explain` alone.
         fallback: Whom `provider` stands in for, or None.
+        backend: The slot that answered, if it is not the one that was asked.
     """
 
     lists: Mapping[str, Sequence[Hit]]
@@ -129,6 +130,7 @@ class Retrieval:
     terms: tuple[str, ...] = ()
     withheld: tuple[Hit, ...] = ()
     fallback: Fallback | None = None
+    backend: str = ""
 
 
 class Media(NamedTuple):

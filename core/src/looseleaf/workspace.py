@@ -142,6 +142,10 @@ class Layout:
                 return True
         return False
 
+    def excludes(self, path: str) -> bool:
+        """Tell whether `excludePaths` leave out the file that is shown as `path`."""
+        return any(matches(path, glob) for glob in self._exclude)
+
     def curated(self) -> Root | None:
         """Return the file of curated memory: MEMORY.md, else memory.md."""
         for name in CURATED:
@@ -173,7 +177,7 @@ class Layout:
                     if identity in seen:
                         continue
                     seen.add(identity)
-                    if self._exclude and any(matches(item.path, glob) for glob in self._exclude):
+                    if self._exclude and self.excludes(item.path):
                         yield Skipped(item.path, "excluded by excludePaths")
                         continue
                 yield item

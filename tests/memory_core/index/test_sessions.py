@@ -18,9 +18,9 @@ from looseleaf import Notebook, ReadRefused, SyncReport
 from looseleaf._run import run
 from looseleaf.testing import HashEmbedder
 from looseleaf.tools import memory_search
+from looseleaf.transcripts import turns
 from looseleaf_memory_core.index.sessions import _parts, session_text
 from looseleaf_memory_core.slot import CoreSlot
-from looseleaf_memory_core.transcripts import turns
 
 ON: dict[str, Any] = {"sources": ["memory", "sessions"], "experimental": {"sessionMemory": True}}
 

@@ -360,6 +360,7 @@ class Scope(_Strict):
 @dataclass(frozen=True, slots=True)
 class Qmd(_Strict):
     command: str | tuple[str, ...] = "qmd"
+    daemon: bool = False
     mcporter: Mcporter = field(default_factory=Mcporter)
     search_mode: Literal["search", "vsearch", "query"] = "search"
     search_tool: str | None = None

@@ -10,12 +10,11 @@ __version__ = "0.1.0"
 
 
 @hookimpl
-def looseleaf_memory(name: str, settings: AgentSettings, workspace: Path, state_dir: Path) -> MemorySlot | None:
+def looseleaf_memory(name: str, settings: AgentSettings, state_dir: Path) -> MemorySlot | None:
     """Make the `memory-qmd` slot."""
     if name != "memory-qmd":
         return None
     from .command import Command
     from .slot import QmdSlot
 
-    home = state_dir / "agents" / settings.agent / "qmd"
-    return QmdSlot(settings, workspace, Command.found(settings.memory.qmd.command, home))
+    return QmdSlot(settings, Command(settings.memory.qmd.command, state_dir / "agents" / settings.agent / "qmd"))

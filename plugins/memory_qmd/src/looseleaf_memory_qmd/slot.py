@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-from typing import Any
-from urllib.parse import unquote
+from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from looseleaf import (
     AgentSettings,
+    Check,
+    Forgotten,
     Hit,
     Layout,
-    LooseleafError,
     Note,
     Page,
     Query,
+    ReadRefused,
     Retrieval,
     Status,
     StoreError,
@@ -23,90 +23,172 @@ from looseleaf import (
     read_page,
 )
 from looseleaf.reports import ProgressCallback
-from looseleaf.workspace import Found
+from looseleaf.transcripts import Transcripts
 
-from .command import Command
+from .asking import Answer, Questions
+from .checks import qmd_checks
+from .collection import Managed, listed, owner
+from .command import Command, TimeoutStoreError
+from .daemon import Daemon
+from .places import Places
+from .refresh import Refresh
 
-_HEADER = re.compile(r"^@@ -(\d+),(\d+) @@[^\n]*\n")
+_NO_COLLECTION = "Collection not found"
 
 
 class QmdSlot:
-    """The notes of one workspace in QMD collections: the curated file and the memory folder."""
+    """The notes of one workspace in QMD collections.
+
+    Attributes:
+        substitute: Who answers while QMD cannot.
+    """
 
     blocking = True
+    substitute = "memory-core"
 
-    def __init__(self, settings: AgentSettings, workspace: Path, command: Command) -> None:
+    def __init__(self, settings: AgentSettings, command: Command) -> None:
+        options = settings.memory.qmd
         self._settings = settings
         self._layout = Layout.of(settings)
         self._command = command
-        agent = re.sub(r"[^a-z0-9-]", "-", settings.agent.lower())
-        self._folders = {f"memory-root-{agent}": workspace, f"memory-dir-{agent}": workspace / "memory"}
+        self._daemon = Daemon(command) if options.daemon or options.mcporter.enabled else None
+        self._questions = Questions(command, options, self._daemon)
+        self._refresh = Refresh(settings, self._layout, command)
 
     async def retrieve(self, query: Query) -> Retrieval:
-        """Return what `qmd search` finds in each collection; their order is its order."""
-        hits: list[Hit] = []
-        notes: list[Note] = []
-        timeout_s = self._settings.memory.qmd.limits.timeout_ms / 1000
-        for name, folder in self._folders.items():
-            if name.startswith("memory-root") and not query.private:
-                continue
-            try:
-                rows = await in_thread(self._command.search, query.text, name, query.candidates, timeout_s=timeout_s)
-            except StoreError as error:
-                if "Collection not found" not in str(error):
-                    notes.append(Note("qmd-failed", str(error)))
-                continue
-            hits += [hit for place, row in enumerate(rows) if (hit := self._hit(row, name, folder, place))]
-        return Retrieval({"qmd": hits}, tuple(notes), "keyword", provider="qmd", terms=tuple(query.text.split()))
+        """Return what QMD finds, in its order.
+
+        Raises:
+            NotConfigured: there is no qmd.
+            StoreError: it failed, or was too slow.
+        """
+        return await in_thread(self._retrieve, query)
 
     async def read(self, path: str, start: int = 1, lines: int | None = None) -> Page:
-        """Return part of a memory file."""
-        return await in_thread(read_page, self._layout, path, start, lines)
+        """Return part of a memory file; `qmd/<collection>/<path>` is one outside the workspace."""
+        return await in_thread(self._read, path, start, lines)
 
     async def sync(
         self, *, force: bool = False, progress: ProgressCallback | None = None, budget_s: float | None = None
     ) -> SyncReport:
-        """Register the collections that are missing and let QMD look for changes."""
-        try:
-            await in_thread(self._update)
-        except LooseleafError as error:
-            return SyncReport(files=self._count(), notes=(Note("provider-failed", str(error)),))
-        return SyncReport(files=self._count())
+        """Bring the collections up with config, and QMD's index up with the files.
+
+        Raises:
+            NotConfigured: there is no qmd.
+            StoreError: it failed.
+        """
+        return await in_thread(self._refresh.run, force=force)
 
     async def status(self) -> Status:
-        """Return how many notes there are, and whether qmd answers."""
-        try:
-            version = (await in_thread(self._command.run, "--version", timeout_s=10)).strip()
-        except StoreError as error:
-            return Status("memory-qmd", files=self._count(), notes=(Note("qmd-failed", str(error)),))
-        return Status("memory-qmd", files=self._count(), details={"qmd": version, "home": str(self._command.home)})
+        """Return what QMD says of itself, asked as a search would ask it.
+
+        Raises:
+            NotConfigured: there is no qmd.
+            StoreError: it failed.
+        """
+        return await in_thread(self._status)
+
+    async def diagnose(self) -> Sequence[Check]:
+        """Look the program, the collections and the models over."""
+        return await in_thread(qmd_checks, self._command, self._settings.memory.qmd)
+
+    async def forget(self) -> Forgotten:
+        """Take what stands in no note any more out of QMD's index, its caches, and off the disk.
+
+        Raises:
+            NotConfigured: there is no qmd.
+            StoreError: it failed.
+        """
+        await in_thread(self._refresh.run)
+        await in_thread(self._command.do, "cleanup", timeout_s=self._settings.memory.qmd.update.update_timeout_ms / 1000)
+        return Forgotten(0)
+
+    def follows(self) -> Sequence[str]:
+        """Return the folders outside the workspace whose files are indexed, too."""
+        folders = [one.root for one in self._refresh.collections if one.source == "memory" and not one.curated]
+        return [*folders, *(Transcripts(self._settings).folders if self._settings.memory.qmd.sessions.enabled else [])]
 
     async def aclose(self) -> None:
-        """Nothing is held."""
+        """End everything that runs; a second call does nothing."""
+        await in_thread(self._close)
 
-    def _update(self) -> None:
-        timeout_s = self._settings.memory.qmd.update.update_timeout_ms / 1000
-        listed = self._command.run("collection", "list", timeout_s=timeout_s)
-        for name, folder in self._folders.items():
-            if f"{name} (" not in listed and folder.is_dir():
-                mask = "MEMORY.md" if name.startswith("memory-root") else "**/*.md"
-                self._command.run("collection", "add", str(folder), "--name", name, "--mask", mask, timeout_s=timeout_s)
-        self._command.run("update", timeout_s=timeout_s)
+    def _close(self) -> None:
+        if self._daemon:
+            self._daemon.stop()
+        self._refresh.stop()
 
-    def _hit(self, row: dict[str, Any], name: str, folder: Path, place: int) -> Hit | None:
-        relative = str(row.get("file", "")).removeprefix(f"qmd://{name}/").partition("?index=")[0]
-        path = next((spelt for spelt in (relative, unquote(relative)) if (folder / spelt).is_file()), None)
-        if path is None:
-            return None
-        shown = self._layout.shown(str(folder / path))
-        snippet = str(row.get("snippet", ""))
-        header = _HEADER.match(snippet)
-        start = int(header[1]) if header else int(row.get("line") or 1)
-        text = snippet[header.end() :] if header else snippet
-        # QMD's own scores are 0 in small collections: its order is what counts.
-        return Hit(
-            f"{shown}:{start}", shown, start, start + text.count("\n"), text, 1 / (1 + place), day=self._layout.day_of(shown)
+    def _retrieve(self, query: Query) -> Retrieval:
+        self._refresh.wait_first()
+        wanted = self._refresh.collections
+        known = listed(self._command)
+        asked = [one for one in wanted if one.name in known and (query.private or not (one.curated or one.source == "sessions"))]
+        if not asked:
+            return self._nothing(wanted)
+        answer = self._ask(query, asked)
+        places = Places(self._layout, asked)
+        found = [(row, places.hit(row, rank, len(answer.rows))) for rank, row in enumerate(answer.rows)]
+        hits = list({hit.id: hit for _, hit in reversed(found) if hit and (query.private or not self._is_curated(hit))}.values())
+        notes = answer.notes
+        lost = [str(row.get("file") or row.get("docid")) for row, hit in found if hit is None]
+        if lost:
+            text = f"{len(lost)} of QMD's hits are left out: they name no note, or one that is gone or may not be read: {', '.join(lost[:3])}"
+            notes.append(Note("unmapped", text))
+        if self._refresh.error is not None:
+            notes.append(Note("qmd-update", f"QMD's index may be old: {self._refresh.error}"))
+        return Retrieval({"qmd": hits}, tuple(notes), "keyword", provider="qmd", terms=tuple(query.text.split()))
+
+    def _ask(self, query: Query, asked: Sequence[Managed]) -> Answer:
+        names = [one.name for one in asked]
+        try:
+            return self._questions.ask(query.text, names, query.candidates)
+        except StoreError as error:
+            if _NO_COLLECTION not in str(error):
+                raise
+        self._refresh.run(force=True)  # QMD has lost one: made anew once
+        return self._questions.ask(query.text, names, query.candidates)
+
+    def _nothing(self, wanted: Sequence[Managed]) -> Retrieval:
+        """Answer where QMD has no collection of ours: there are no notes, or it has not read them yet.
+
+        Raises:
+            StoreError: it has not, or could not.
+        """
+        if self._refresh.error is not None:
+            raise self._refresh.error
+        if not self._refresh.is_fresh:
+            raise TimeoutStoreError("QMD has not read the notes yet")
+        roots = ", ".join(dict.fromkeys(self._layout.shown(one.root) for one in wanted))
+        return Retrieval(
+            {}, (Note("no-files", f"there are no notes yet: looked for Markdown in {self._layout.workspace} ({roots})"),)
         )
 
-    def _count(self) -> int:
-        return sum(isinstance(item, Found) for item in self._layout.walk())
+    def _is_curated(self, hit: Hit) -> bool:
+        return self._layout.is_curated(hit.path)
+
+    def _read(self, path: str, start: int, lines: int | None) -> Page:
+        chars = self._settings.context_limits.memory_get_max_chars
+        prefix, _, rest = path.strip().partition("/")
+        if prefix != "qmd" or "/" not in rest:
+            return read_page(self._layout, path, start, lines, chars=chars)
+        name, _, relative = rest.partition("/")
+        collection = owner(self._refresh.collections, name)
+        if collection is None:
+            raise ReadRefused(path, f"there is no collection {name!r}")
+        # The collection's folder is a layout of its own, so that what holds for notes holds here.
+        outside = Layout(self._layout.workspace, [(collection.root, collection.pattern)])
+        page = read_page(outside, f"{collection.root}/{relative}", start, lines, chars=chars)
+        return Page(path.strip(), page.text, page.start, page.lines, page.truncated, page.next_start, page.status)
+
+    def _status(self) -> Status:
+        state, options = self._refresh.state, self._settings.memory.qmd
+        details: dict[str, object] = {
+            "qmd": self._command.ask_version(),
+            "home": str(self._command.home),
+            "searchMode": options.search_mode,
+            "models": self._command.has_models(),
+            "daemon": (self._daemon.address or "not started yet") if self._daemon else "off",
+            "collections": sorted(listed(self._command)),
+            "lastUpdate": datetime.fromtimestamp(state.updated, UTC).isoformat(timespec="seconds") if state.updated else None,
+        }
+        notes = [Note("qmd-update", str(self._refresh.error))] if self._refresh.error else []
+        return Status("memory-qmd", state.files, state.files, dirty=not self._refresh.is_fresh, details=details, notes=tuple(notes))

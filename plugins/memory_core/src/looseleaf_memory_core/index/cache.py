@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import apsw
 
@@ -57,7 +58,8 @@ def prune(db: apsw.Connection, generation: int, spaces: Sequence[int], cache: Ca
         (json.dumps(list(spaces)),),
     )
     removed: list[int] = []
-    for identity, length, unused in spare.fetchall():  # all, for an open question keeps the log from being written back
+    every: list[Any] = list(spare)  # an open question would keep the log from being written back
+    for identity, length, unused in every:
         if _fits(count, size, cache) and (cache.enabled or not unused):
             break
         removed.append(identity)

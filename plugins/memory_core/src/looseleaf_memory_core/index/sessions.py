@@ -6,29 +6,26 @@ when it is shown.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from looseleaf import AgentSettings, Page
+from looseleaf.transcripts import Transcripts, Turn, turn_of, turns
 from looseleaf.workspace import Found, Skipped
 
 from ..packing import cut, tokens_of
 from ..text import segment
-from ..transcripts import Turn, turn_of, turns
 from .ledger import Known
 from .prepare import Prepared, read_whole
 from .source import digest
 
-SOURCE = "sessions"
-_ARCHIVE = re.compile(r"\.jsonl\.reset\.[\w.:-]+$")
 _BLOCK = 1 << 16
 _LINES = 120
 
 
-class Sessions:
-    """The transcripts of one agent: those of looseleaf's own state folder and of OpenClaw's.
+class Sessions(Transcripts):
+    """The transcripts that are indexed.
 
     Attributes:
         enabled: Whether config wants them.
@@ -37,31 +34,13 @@ class Sessions:
 
     def __init__(self, settings: AgentSettings) -> None:
         search = settings.search
+        super().__init__(settings, archives=search.sync.sessions.archives)
         self.enabled = search.with_sessions()
         self._limits = search.sync.sessions
-        theirs = os.environ.get("OPENCLAW_STATE_DIR") or os.path.expanduser("~/.openclaw")
-        states = dict.fromkeys(os.path.realpath(state) for state in (settings.state_dir, theirs))
-        self.folders = [os.path.join(state, "agents", settings.agent, "sessions") for state in states]
 
     def walk(self) -> Iterator[Found | Skipped]:
-        """Yield every transcript once, by name."""
-        seen: set[str] = set()
-        for folder in self.folders if self.enabled else ():
-            try:
-                with os.scandir(folder) as entries:
-                    listed = sorted(entries, key=lambda entry: entry.name)
-            except OSError:
-                continue
-            for entry in listed:
-                shown = f"{SOURCE}/{entry.name}"
-                if not self._counts(entry.name) or entry.name in seen:
-                    continue
-                if not entry.is_file(follow_symlinks=False):
-                    yield Skipped(shown, "it is no plain file")
-                    continue
-                seen.add(entry.name)
-                info = entry.stat(follow_symlinks=False)
-                yield Found(shown, entry.path, info.st_size, info.st_mtime_ns, info.st_dev, info.st_ino, SOURCE)
+        """Yield every transcript once, by name; none if config does not want them."""
+        return super().walk() if self.enabled else iter(())
 
     def path_of(self, shown: str) -> Path | None:
         """Return the transcript that is shown as `shown`, or None."""
@@ -73,9 +52,6 @@ class Sessions:
             return True
         more = found.size - known.size
         return more >= self._limits.delta_bytes or _lines_after(found.absolute, known.size, more) >= self._limits.delta_messages
-
-    def _counts(self, name: str) -> bool:
-        return name.endswith(".jsonl") or (self._limits.archives and bool(_ARCHIVE.search(name)))
 
 
 def prepare_session(found: Found, tokens: int) -> Prepared:

@@ -16,6 +16,7 @@ import apsw
 from looseleaf import Layout, Note, Progress, SyncReport
 from looseleaf.reports import ProgressCallback
 from looseleaf.settings.surface import Chunking, Multimodal
+from looseleaf.transcripts import SOURCE
 from looseleaf.workspace import Found, modality
 
 from .. import chunk as chunking
@@ -25,7 +26,7 @@ from ..store.database import write_back
 from .ledger import Difference, Known, difference, known_files, record_skipped
 from .media import prepare_media
 from .prepare import Prepared, prepare
-from .sessions import SOURCE, Sessions, prepare_session
+from .sessions import Sessions, prepare_session
 
 _BATCH_S = 2.0  # how long words are gathered before they are committed
 _BULK_FILES = 50  # from here on it is a bulk load, for which FTS5 gathers more in memory

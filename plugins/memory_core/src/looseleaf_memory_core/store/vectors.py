@@ -64,7 +64,9 @@ class MemoryNearest:
         self._space = space
         self._dimensions = dimensions
         chunks = f"FROM chunk_{generation} AS chunk" + (f" WHERE 1{within}" if within else "")
-        self._there = f"SELECT (SELECT count(*) {chunks}), (SELECT coalesce(max(id), 0) {chunks})"  # apart, SQLite knows a short way
+        self._there = (
+            f"SELECT (SELECT count(*) {chunks}), (SELECT coalesce(max(id), 0) {chunks})"  # apart, SQLite knows a short way
+        )
         # CROSS JOIN keeps the order: embeddings as they lie in the file, so that nothing has to be sorted; a few chunks, then theirs.
         select = "SELECT embedding.id, chunk.id, embedding.vector FROM"
         self._new_vectors = (

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from looseleaf_memory_core.transcripts import cleaned, redacted, turn_of, turns
+from looseleaf.transcripts import cleaned, redacted, turn_of, turns
 
 
 def line(role: str, content: Any, kind: str = "message") -> bytes:

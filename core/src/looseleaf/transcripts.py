@@ -7,9 +7,18 @@ never of the transcript.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .workspace import Found, Skipped
+
+if TYPE_CHECKING:
+    from .settings import AgentSettings
+
+SOURCE = "sessions"
+_ARCHIVE = re.compile(r"\.jsonl\.reset\.[\w.:-]+$")
 
 _SILENT = frozenset({"NO_REPLY", "HEARTBEAT_OK"})
 _ENVELOPE = re.compile(
@@ -31,6 +40,47 @@ _SECRETS = (
         re.IGNORECASE,
     ),
 )
+
+
+class Transcripts:
+    """The transcripts of one agent: those of looseleaf's own state folder and of OpenClaw's.
+
+    Args:
+        settings: Of the agent.
+        archives: Whether those of sessions that were reset count, too.
+
+    Attributes:
+        folders: Where they are.
+    """
+
+    def __init__(self, settings: AgentSettings, *, archives: bool = False) -> None:
+        self._archives = archives
+        theirs = os.environ.get("OPENCLAW_STATE_DIR") or os.path.expanduser("~/.openclaw")
+        states = dict.fromkeys(os.path.realpath(state) for state in (settings.state_dir, theirs))
+        self.folders = [os.path.join(state, "agents", settings.agent, "sessions") for state in states]
+
+    def walk(self) -> Iterator[Found | Skipped]:
+        """Yield every transcript once, by name."""
+        seen: set[str] = set()
+        for folder in self.folders:
+            try:
+                with os.scandir(folder) as entries:
+                    listed = sorted(entries, key=lambda entry: entry.name)
+            except OSError:
+                continue
+            for entry in listed:
+                shown = f"{SOURCE}/{entry.name}"
+                if not self._counts(entry.name) or entry.name in seen:
+                    continue
+                if not entry.is_file(follow_symlinks=False):
+                    yield Skipped(shown, "it is no plain file")
+                    continue
+                seen.add(entry.name)
+                info = entry.stat(follow_symlinks=False)
+                yield Found(shown, entry.path, info.st_size, info.st_mtime_ns, info.st_dev, info.st_ino, SOURCE)
+
+    def _counts(self, name: str) -> bool:
+        return name.endswith(".jsonl") or (self._archives and bool(_ARCHIVE.search(name)))
 
 
 class Turn(NamedTuple):

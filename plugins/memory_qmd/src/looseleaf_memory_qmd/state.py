@@ -1,0 +1,75 @@
+"""What is remembered from run to run: what the files looked like at the last update, and when QMD embedded."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Self
+
+from looseleaf.workspace import IGNORED_FOLDERS
+
+from .collection import Managed
+
+
+@dataclass(slots=True)
+class State:
+    """The state of one agent's QMD.
+
+    Attributes:
+        seen: Of all files at the last update; see `look`.
+        files: How many there were.
+        updated: When that was, in seconds since 1970; 0 before the first.
+        embedded: When QMD last embedded without an error.
+        failures: How often in a row it could not.
+        retry: Before when it is not tried again.
+    """
+
+    seen: str = ""
+    files: int = 0
+    updated: float = 0.0
+    embedded: float = 0.0
+    failures: int = 0
+    retry: float = 0.0
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Return what was written; a new state where that cannot be read."""
+        try:
+            known = json.loads(path.read_text("utf-8"))
+            given = {one.name: type(getattr(cls(), one.name))(known[one.name]) for one in fields(cls)}
+        except (OSError, ValueError, TypeError, KeyError):
+            return cls()
+        return cls(**given)
+
+    def write(self, path: Path) -> None:
+        """Write it as a whole."""
+        beside = path.with_suffix(f".{os.getpid()}")
+        beside.write_text(json.dumps(asdict(self)), "utf-8")
+        beside.replace(path)
+
+
+def look(collections: Sequence[Managed]) -> tuple[str, int]:
+    """Return what the files of `collections` look like by name, size and time, and how many there are. No file is read."""
+    digest = hashlib.blake2b(digest_size=16)
+    count = 0
+    for one in collections:
+        digest.update(f"{one}\0".encode("utf-8", "surrogateescape"))
+        for folder, folders, names in os.walk(one.root):
+            folders[:] = sorted(name for name in folders if name[0] != "." and name not in IGNORED_FOLDERS)
+            inside = os.path.relpath(folder, one.root).replace(os.sep, "/")
+            for name in sorted(names):
+                if name[0] == "." or not one.as_root().takes(name if inside == "." else f"{inside}/{name}"):
+                    continue
+                try:
+                    info = os.stat(os.path.join(folder, name), follow_symlinks=False)
+                except OSError:
+                    continue
+                count += 1
+                digest.update(f"{inside}/{name}\0{info.st_size}\0{info.st_mtime_ns}\0".encode("utf-8", "surrogateescape"))
+            if one.pattern.count("/") == 0 and "*" not in one.pattern:
+                break  # one file of the folder itself
+    return digest.hexdigest(), count
