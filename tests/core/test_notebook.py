@@ -80,16 +80,6 @@ def test_the_qmd_backend_means_the_qmd_slot(agent: Callable) -> None:
     assert slot_name(agent(memory={"backend": "qmd"}, plugins={"slots": {"memory": "other"}})) == "other"
 
 
-def test_qmd_without_qmd_says_what_to_do(opened: Callable[..., Notebook]) -> None:
-    """QM-04: the program is looked for at once, and its absence has a remedy."""
-    with pytest.raises(PluginError, match=r"the program '/no/such/qmd' is not on the PATH.*memory\.qmd\.command"):
-        opened(memory={"backend": "qmd", "qmd": {"command": "/no/such/qmd"}})
-
-
-@pytest.mark.parametrize(
-    ("provider", "says"),
-    [("siliconflow", "no embedder called 'siliconflow'"), ("broken", "fake-broken"), ("keyless", "ACME_KEY is not set")],
-)
 def test_a_provider_that_fails_leaves_words(opened: Callable, write: Callable, site: Path, provider: str, says: str) -> None:
     """PV-25, PV-26: search works by words, and says so with the reason."""
     write("MEMORY.md", "The gateway runs on the Mac Studio.")

@@ -36,7 +36,7 @@ class Fake:
         self._folder = folder
         self._plan: dict[str, Any] = {}
         self.command = folder / "qmd"
-        self.command.write_text(f'#!{sys.executable} -S\n{FAKE.read_text("utf-8")}', "utf-8")
+        self.command.write_text(f"#!{sys.executable} -S\n{FAKE.read_text('utf-8')}", "utf-8")
         self.command.chmod(self.command.stat().st_mode | stat.S_IXUSR)
         self.tell()
 

@@ -52,7 +52,7 @@ class Questions:
         mode, notes = self._mode()
         rows = self._rows(mode, text, collections, limit, ends, notes)
         words = single_words(text)
-        if not rows and len(words) > 1 and ends - monotonic() > _AT_LEAST_S:
+        if not rows and words and words != [keyword_line(text)] and ends - monotonic() > _AT_LEAST_S:
             rows = self._some_words(words, collections, limit, ends, notes)
             if rows:
                 notes.append(Note("fewer-words", "no note holds all of these words; these hold some"))

@@ -58,7 +58,8 @@ def managed(settings: AgentSettings, layout: Layout, exports: Path | None) -> li
     if exports:
         wanted.append(("sessions", str(exports), "**/*.md", "sessions", False))
     names: set[str] = set()
-    return [Managed(_free(f"{name}-{settings.agent}", names), *rest) for name, *rest in wanted]  # type: ignore[arg-type]
+    suffix = agent_suffix(settings.agent)
+    return [Managed(_free(name, suffix, names), *rest) for name, *rest in wanted]  # type: ignore[arg-type]
 
 
 def agent_suffix(agent: str) -> str:
@@ -142,12 +143,12 @@ def _slug(text: str) -> str:
     return _OTHER.sub("-", text.lower()).strip("-") or "agent"
 
 
-def _free(name: str, taken: set[str]) -> str:
-    """Return `name` as QMD takes it, with a number where it is taken."""
-    base = free = _slug(name)
-    number = 2
+def _free(name: str, suffix: str, taken: set[str]) -> str:
+    """Return the name of a collection as QMD takes it, with a number where it is taken."""
+    base = _slug(name)
+    free, number = base + suffix, 2
     while free in taken:
-        free, number = f"{base}-{number}", number + 1
+        free, number = f"{base}-{number}{suffix}", number + 1
     taken.add(free)
     return free
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 _HOST = "127.0.0.1"
 _POLL_S = 0.02
-#: Ends the daemon when we end, however that comes: then the pipe that it reads is closed.
-_GUARD = '"$@" & child=$!; cat >/dev/null; kill -9 $child'
+# Ends the whole group when we end, however that comes: then the pipe that it reads is closed.
+_GUARD = '"$@" & cat >/dev/null; kill -9 0'
 
 
 class Daemon:

@@ -127,7 +127,10 @@ class QmdSlot:
         answer = self._ask(query, asked)
         places = Places(self._layout, asked)
         found = [(row, places.hit(row, rank, len(answer.rows))) for rank, row in enumerate(answer.rows)]
-        hits = list({hit.id: hit for _, hit in reversed(found) if hit and (query.private or not self._is_curated(hit))}.values())
+        hits: dict[str, Hit] = {}
+        for _, hit in found:
+            if hit and (query.private or not self._layout.is_curated(hit.path)):
+                hits.setdefault(hit.id, hit)
         notes = answer.notes
         lost = [str(row.get("file") or row.get("docid")) for row, hit in found if hit is None]
         if lost:
@@ -135,7 +138,7 @@ class QmdSlot:
             notes.append(Note("unmapped", text))
         if self._refresh.error is not None:
             notes.append(Note("qmd-update", f"QMD's index may be old: {self._refresh.error}"))
-        return Retrieval({"qmd": hits}, tuple(notes), "keyword", provider="qmd", terms=tuple(query.text.split()))
+        return Retrieval({"qmd": list(hits.values())}, tuple(notes), "keyword", provider="qmd", terms=tuple(query.text.split()))
 
     def _ask(self, query: Query, asked: Sequence[Managed]) -> Answer:
         names = [one.name for one in asked]
@@ -161,9 +164,6 @@ class QmdSlot:
         return Retrieval(
             {}, (Note("no-files", f"there are no notes yet: looked for Markdown in {self._layout.workspace} ({roots})"),)
         )
-
-    def _is_curated(self, hit: Hit) -> bool:
-        return self._layout.is_curated(hit.path)
 
     def _read(self, path: str, start: int, lines: int | None) -> Page:
         chars = self._settings.context_limits.memory_get_max_chars
