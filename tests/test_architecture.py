@@ -20,7 +20,8 @@ SOURCES = [path for folder in (CORE, MEMORY_CORE, MEMORY_QMD) for path in sorted
 LAYERS = (
     {"cli", "testing"},
     {"tools", "evaluate", "doctor"},
-    {"notebook", "_check"},
+    {"opening", "_check"},
+    {"notebook"},
     {"_embedders", "watching"},
     {"_plugins", "pipeline", "present", "session", "reading", "fallback", "_gate", "transcripts"},
     {"hookspecs", "_catalog", "protocols", "workspace", "_run", "_guard", "settings"},

@@ -10,7 +10,8 @@ import pytest
 from conftest import found
 from looseleaf import Notebook, PluginError, ReadRefused
 from looseleaf._run import run
-from looseleaf.notebook import slot_name, stage_names
+from looseleaf.notebook import slot_name
+from looseleaf.opening import stage_names
 
 
 def codes(notes) -> list[str]:
@@ -80,6 +81,10 @@ def test_the_qmd_backend_means_the_qmd_slot(agent: Callable) -> None:
     assert slot_name(agent(memory={"backend": "qmd"}, plugins={"slots": {"memory": "other"}})) == "other"
 
 
+@pytest.mark.parametrize(
+    ("provider", "says"),
+    [("siliconflow", "no embedder called 'siliconflow'"), ("broken", "fake-broken"), ("keyless", "ACME_KEY is not set")],
+)
 def test_a_provider_that_fails_leaves_words(opened: Callable, write: Callable, site: Path, provider: str, says: str) -> None:
     """PV-25, PV-26: search works by words, and says so with the reason."""
     write("MEMORY.md", "The gateway runs on the Mac Studio.")

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
         TextTooLong,
     )
     from .hookspecs import hookimpl
-    from .notebook import Notebook, open_notebook
+    from .notebook import Notebook
+    from .opening import open_notebook
     from .protocols import (
         Blocking,
         Calibrated,
@@ -52,7 +53,8 @@ _HOMES = {
     "_run": "in_thread",
     "errors": "ConfigError LooseleafError NotConfigured PluginError ProviderError ReadRefused StageError StoreError TextTooLong",
     "hookspecs": "hookimpl",
-    "notebook": "Notebook open_notebook",
+    "notebook": "Notebook",
+    "opening": "open_notebook",
     "protocols": "Blocking Calibrated Clock Diagnosing Embedder Following Forgetting Loading MemorySlot Named Outlined Paid Perceiving Postprocessor Probing Prompt Quick Ranker Replaceable Scripted",
     "settings": "AgentSettings Settings load_settings",
     "reading": "read_page",

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import cast
 
 from .errors import PluginError, told
-from .notebook import Notebook, open_notebook
+from .notebook import Notebook
+from .opening import open_notebook
 from .protocols import Diagnosing
 from .reports import Check, Probe
 from .settings import AgentSettings, Settings
@@ -84,6 +85,8 @@ async def _memory(notebook: Notebook) -> list[Check]:
 async def _providers(notebook: Notebook) -> list[Check]:
     """Return how the embedder answers, and the one that steps in."""
     search = notebook.settings.search
+    if not hasattr(notebook.slot, "probe"):
+        return []  # it has no use for an embedder
     probe = await notebook.probe()
     if probe is None:
         if search.provider == "none":

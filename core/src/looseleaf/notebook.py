@@ -1,31 +1,25 @@
-"""Open a workspace's memory once, then search, read and sync it."""
+"""A workspace's memory, open: search, read and sync it."""
 
 from __future__ import annotations
 
 import logging
-import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 
-from ._catalog import Catalog, cached_scan
-from ._embedders import configured_embedders
 from ._gate import SyncGate
 from ._plugins import Plugins
 from ._run import in_thread, run
-from .errors import PluginError, ReadRefused, StoreError
-from .fallback import FallbackSlot
-from .pipeline import Pipeline, Ranking, by_evidence, clamp, distinct
+from .errors import ReadRefused, StoreError
+from .pipeline import Pipeline, Ranking, clamp, distinct
 from .present import present
 from .protocols import Loading, MemorySlot
 from .reports import Forgotten, Probe, ProgressCallback, Status, SyncReport
 from .results import SearchResult, Step, Trace
 from .session import denied, is_private
 from .settings import AgentSettings
-from .settings.surface import QuerySettings
 from .types import Fallback, Hit, Note, Page, Query
 from .workspace import Layout
 
@@ -233,48 +227,6 @@ class Notebook:
         await self.aclose()
 
 
-def open_notebook(
-    settings: AgentSettings, *, catalog: Catalog | None = None, environ: Mapping[str, str] | None = None, strict: bool | None = None
-) -> Notebook:
-    """Open the memory that `settings` describe: the only moment in which plugins are loaded and hooks are called.
-
-    Args:
-        settings: Of one agent.
-        catalog: What is installed; None looks.
-        environ: Where providers look up keys; None is the process's own environment.
-        strict: Whether a broken stage raises; None follows `plugins.strict`.
-
-    Raises:
-        PluginError: the selected memory slot is missing, claimed twice or broken.
-    """
-    environ = os.environ if environ is None else environ
-    installed = catalog or cached_scan(settings.state_dir / "cache" / "plugins.json")
-    plugins = Plugins(installed, settings)
-    name = slot_name(settings)
-    if not settings.search.enabled:
-        off = Note("memory-off", "memory search is off: agents.defaults.memorySearch.enabled is false")
-        return Notebook(settings, None, None, plugins, notes=(off,))
-    if name is None:
-        return Notebook(settings, None, None, plugins, notes=(OFF,))
-    if reason := plugins.blocked("memory", name):
-        off = Note("memory-off", f"memory is off: the slot's plugin {name!r} is {reason}")
-        return Notebook(settings, None, None, plugins, notes=(off,))
-    chosen = configured_embedders(plugins, settings, environ)
-    slot = plugins.memory(name, chosen.embedder, chosen.fallback)
-    notes = list(chosen.notes)
-    substitute = getattr(slot, "substitute", "")
-    if substitute and _is_there(plugins, substitute):
-        make = partial(plugins.memory, substitute, chosen.embedder, chosen.fallback)
-        slot, notes = FallbackSlot(name, slot, substitute, make, notes, settings.database), []
-    pipeline = _pipeline(plugins, settings, notes, strict=settings.plugins.strict if strict is None else strict)
-    return Notebook(settings, slot, pipeline, plugins, chosen.provider, tuple(notes), chosen.stands_in)
-
-
-def _is_there(plugins: Plugins, slot: str) -> bool:
-    """Tell whether a memory slot is installed and config does not forbid it."""
-    return bool(plugins.catalog.claims("memory", slot)) and not plugins.blocked("memory", slot)
-
-
 def slot_name(settings: AgentSettings) -> str | None:
     """Return the memory slot that config selects, or None for `none`. `memory.backend: qmd` under memory-core is memory-qmd."""
     name = settings.plugins.slots.memory.strip()
@@ -285,15 +237,6 @@ def slot_name(settings: AgentSettings) -> str | None:
     return name
 
 
-def stage_names(settings: AgentSettings) -> tuple[str, ...]:
-    """Return the post-processors in their order: `query.stages`, else those whose flag is set."""
-    query = settings.search.query
-    if query.stages is not None:
-        return query.stages
-    flags = (("temporal-decay", query.hybrid.temporal_decay.enabled), ("mmr", query.hybrid.mmr.enabled))
-    return tuple(name for name, enabled in flags if enabled)
-
-
 async def _beside(prompt: bool, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Return what `function` returns; where it is not prompt, it runs beside the event loop."""
     return function(*args, **kwargs) if prompt else await in_thread(function, *args, **kwargs)
@@ -301,24 +244,3 @@ async def _beside(prompt: bool, function: Callable[P, T], *args: P.args, **kwarg
 
 def _withheld(hit: Hit) -> Trace:
     return Trace(hit, (Step("scope", None, "curated memory is not searched in groups and channels"),))
-
-
-def _pipeline(plugins: Plugins, settings: AgentSettings, notes: list[Note], *, strict: bool) -> Pipeline:
-    stages = []
-    for stage in stage_names(settings):
-        try:
-            stages.append((stage, plugins.postprocessor(stage)))
-        except PluginError as error:
-            if strict:
-                raise
-            notes.append(Note("stage-missing", f"searching without the stage {stage!r}: {error}"))
-    name = settings.search.query.ranker
-    try:
-        return Pipeline(plugins.ranker(name), tuple(stages), name, strict)
-    except PluginError as error:
-        if name == QuerySettings().ranker and not plugins.catalog.claims("ranker", name):
-            return Pipeline(by_evidence, tuple(stages), "evidence", strict)  # the usual ranker comes with memory-core
-        if strict:
-            raise
-        notes.append(Note("ranker-missing", f"hits are ranked by their evidence alone: {error}"))
-        return Pipeline(by_evidence, tuple(stages), "evidence", strict)

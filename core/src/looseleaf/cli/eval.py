@@ -38,7 +38,7 @@ def command(
 ) -> int:
     """Index what has changed, ask, and show the figures."""
     from ..evaluate import evaluate, read_questions
-    from ..notebook import open_notebook
+    from ..opening import open_notebook
 
     asked = read_questions(questions)
     _, settings = load(config, agent, workspace)

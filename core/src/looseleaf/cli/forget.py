@@ -35,7 +35,7 @@ def command(
 
     Without PATH: what you have deleted or cut out of your notes yourself.
     """
-    from ..notebook import open_notebook
+    from ..opening import open_notebook
 
     _, settings = load(config, agent, workspace)
     doomed = _files(settings, paths)

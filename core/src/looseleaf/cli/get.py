@@ -21,7 +21,8 @@ def command(
     path: str, start: int | None, lines: int | None, agent: str | None, workspace: str | None, config: str | None, as_json: bool
 ) -> int:
     """Print a page of a file; PATH may be a citation such as memory/2026-02-10.md#L5-L9."""
-    from ..notebook import Notebook, open_notebook
+    from ..notebook import Notebook
+    from ..opening import open_notebook
     from ..types import Note, Page
 
     cited = _CITED.match(path)

@@ -18,7 +18,8 @@ from ._output import print_json, print_notes, progress
 @common_options
 def command(force: bool, agent: str | None, workspace: str | None, config: str | None, as_json: bool) -> int:
     """Index words, then vectors. Exits with 1 if a file or the embedding provider failed."""
-    from ..notebook import Notebook, open_notebook
+    from ..notebook import Notebook
+    from ..opening import open_notebook
     from ..tools import notes_json
 
     _, settings = load(config, agent, workspace)

@@ -23,7 +23,8 @@ def command(
     from .._catalog import scan
     from .._plugins import Plugins
     from ..errors import PluginError
-    from ..notebook import open_notebook, slot_name, stage_names
+    from ..notebook import slot_name
+    from ..opening import open_notebook, stage_names
     from ..types import Note
 
     _, settings = load(config, agent, workspace)

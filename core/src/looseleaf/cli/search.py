@@ -37,7 +37,8 @@ def command(
     as_json: bool,
 ) -> int:
     """Search, after indexing what has changed."""
-    from ..notebook import Notebook, open_notebook
+    from ..notebook import Notebook
+    from ..opening import open_notebook
 
     query = given if given is not None else " ".join(words)
     if not query.strip():

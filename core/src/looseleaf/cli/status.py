@@ -18,7 +18,8 @@ from ._output import is_terminal, print_json, print_notes, print_table
 @common_options
 def command(files: bool, deep: bool, agent: str | None, workspace: str | None, config: str | None, as_json: bool) -> int:
     """Compare the index with the files; nothing is changed. With --deep it exits with 1 if the provider fails."""
-    from ..notebook import Notebook, open_notebook
+    from ..notebook import Notebook
+    from ..opening import open_notebook
     from ..tools import notes_json
 
     settings, chosen = load(config, agent, workspace)

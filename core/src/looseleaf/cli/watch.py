@@ -27,7 +27,7 @@ def command(agent: str | None, workspace: str | None, config: str | None, as_jso
     """Index what changes, as it changes. Stops at Ctrl-C, SIGTERM, or when whoever started it closes its input."""
     import asyncio
 
-    from ..notebook import open_notebook
+    from ..opening import open_notebook
 
     _, settings = load(config, agent, workspace)
     notebook = open_notebook(settings)

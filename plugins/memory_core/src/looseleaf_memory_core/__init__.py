@@ -43,6 +43,10 @@ def looseleaf_embedder(name: str, settings: AgentSettings, environ: Mapping[str,
 
         return LocalEmbedder(settings, environ)
     if name in ("openai", "gemini", "voyage", "mistral", "ollama"):
+        from .embedders.keys import require_keys
+
+        if name != "ollama":  # `auto` asks for each of them: without a key, httpx is not loaded
+            require_keys(name, settings, environ, requested=settings.search.provider == name)
         from .embedders.providers import remote_embedder
 
         return remote_embedder(name, settings, environ)

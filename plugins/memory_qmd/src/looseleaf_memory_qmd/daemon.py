@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import socket
-import subprocess
 from collections.abc import Mapping, Sequence
 from threading import Lock
 from time import monotonic, sleep
@@ -15,6 +14,7 @@ from looseleaf import StoreError
 
 from .answers import Row
 from .command import Command, TimeoutStoreError
+from .process import Process
 
 if TYPE_CHECKING:
     import httpx
@@ -31,7 +31,7 @@ class Daemon:
     def __init__(self, command: Command) -> None:
         self._command = command
         self._lock = Lock()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Process | None = None
         self._client: httpx.Client | None = None
         self._ready = False
 
@@ -103,7 +103,7 @@ class Daemon:
         self._command.prepare()
         try:
             self._process = self._command.processes.start(
-                words, folder=self._command.home, environ=self._command.environ(), stdin=subprocess.PIPE, quiet=True
+                words, folder=self._command.home, environ=self._command.environ(), serves=True
             )
         except OSError as error:
             raise StoreError(f"the qmd daemon cannot be started: {error.strerror}") from None

@@ -10,10 +10,13 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Lock, Thread
 from time import monotonic
-from typing import IO, NamedTuple
+from typing import IO, NamedTuple, TypeAlias
 
 _MOST_BYTES = 4_000_000  # an answer is a few kilobytes
 _BLOCK = 1 << 16
+
+
+Process: TypeAlias = subprocess.Popen[bytes]
 
 
 class Done(NamedTuple):
@@ -37,7 +40,7 @@ class Processes:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._running: set[subprocess.Popen[bytes]] = set()
+        self._running: set[Process] = set()
 
     def run(self, words: Sequence[str], *, folder: Path, environ: Mapping[str, str], timeout_s: float) -> Done:
         """Run a program to its end, or to the end of `timeout_s` seconds or four megabytes.
@@ -46,7 +49,7 @@ class Processes:
             OSError: it cannot be started.
         """
         ends = monotonic() + timeout_s
-        process = self.start(words, folder=folder, environ=environ, stdin=subprocess.DEVNULL)
+        process = self.start(words, folder=folder, environ=environ)
         try:
             readers = [_Reader(pipe, process) for pipe in (process.stdout, process.stderr) if pipe]
             for reader in readers:
@@ -65,15 +68,13 @@ class Processes:
         )
         return Done(None if ended else process.returncode, out, err, ended)
 
-    def start(
-        self, words: Sequence[str], *, folder: Path, environ: Mapping[str, str], stdin: int, quiet: bool = False
-    ) -> subprocess.Popen[bytes]:
-        """Start a program; `quiet` throws its output away.
+    def start(self, words: Sequence[str], *, folder: Path, environ: Mapping[str, str], serves: bool = False) -> Process:
+        """Start a program; one that `serves` has its output thrown away, and a pipe to read that ends when we do.
 
         Raises:
             OSError: it cannot be started.
         """
-        output = subprocess.DEVNULL if quiet else subprocess.PIPE
+        stdin, output = (subprocess.PIPE, subprocess.DEVNULL) if serves else (subprocess.DEVNULL, subprocess.PIPE)
         process = subprocess.Popen(  # noqa: S603 - the owner's own config names the program
             list(words), cwd=folder, env=dict(environ), stdin=stdin, stdout=output, stderr=output, start_new_session=True
         )
@@ -81,7 +82,7 @@ class Processes:
             self._running.add(process)
         return process
 
-    def end(self, process: subprocess.Popen[bytes]) -> None:
+    def end(self, process: Process) -> None:
         """End a program and all that it started; one that has ended is only forgotten."""
         _kill(process)
         process.wait()
@@ -102,7 +103,7 @@ class Processes:
 class _Reader(Thread):
     """Takes in what a pipe gives, up to a limit, at which the program is ended."""
 
-    def __init__(self, pipe: IO[bytes], process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, pipe: IO[bytes], process: Process) -> None:
         super().__init__(name="looseleaf-qmd-output", daemon=True)
         self.data = bytearray()
         self.flooded = False
@@ -120,7 +121,7 @@ class _Reader(Thread):
                     return
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
+def _kill(process: Process) -> None:
     if hasattr(os, "killpg"):
         with suppress(ProcessLookupError, PermissionError):  # its group is empty
             os.killpg(process.pid, signal.SIGKILL)

@@ -9,7 +9,6 @@ _WORD = re.compile(rf"[{_CJK}]+|[^\W{_CJK}]+(?:[-_.'][^\W{_CJK}]+)*")
 _LEADING = re.compile(r"(?<!\S)-+(?=\S)")  # before a word it would exclude it
 _INNER = re.compile(r"(?<=\w)-(?=\w)")
 _MOST = 8
-_SHORT = 3
 
 
 def keyword_line(text: str) -> str:
@@ -24,7 +23,7 @@ def meaning_line(text: str) -> str:
 
 
 def single_words(text: str) -> list[str]:
-    """Return what of `text` can be looked for by itself, the most telling first: long words, and pairs of Chinese characters.
+    """Return what of `text` can be looked for by itself, the most telling first: pairs of Chinese characters, and long words.
 
     They stand for all words where no document has all of them.
     """
@@ -34,6 +33,7 @@ def single_words(text: str) -> list[str]:
             words += [run[at : at + 2] for at in range(max(1, len(run) - 1))]
         else:
             words.append(run)
-    unique = list(dict.fromkeys(words))
-    telling = [word for word in unique if len(word) >= _SHORT or not word.isascii()] or unique
-    return sorted(telling, key=lambda word: (word.isascii(), -len(word)))[:_MOST]
+    unique = sorted(dict.fromkeys(words), key=lambda word: (word.isascii(), -len(word)))
+    longest = max(map(len, unique), default=0)
+    telling = [word for word in unique if not word.isascii() or 2 * len(word) > longest]
+    return (telling if len(telling) > 1 else unique[:2])[:_MOST]
