@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from looseleaf import Query, Retrieval
@@ -32,3 +33,11 @@ def codes(found: Retrieval) -> list[str]:
 def row(file: str, **more: Any) -> dict[str, Any]:
     """Return a row as QMD prints it."""
     return {"docid": "#abcdef", "score": 0, "file": f"qmd://{file}", "line": 1, "title": "t", "snippet": "@@ -1,1 @@\nx", **more}
+
+
+def is_running(pid: int) -> bool:
+    """Tell whether a process runs; one that has ended and was not waited for does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
+    except FileNotFoundError:
+        return False

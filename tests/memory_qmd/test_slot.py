@@ -16,7 +16,7 @@ from looseleaf import NotConfigured, Query, ReadRefused, StoreError
 from looseleaf._run import run
 from looseleaf_memory_qmd.command import TimeoutStoreError
 from looseleaf_memory_qmd.slot import QmdSlot
-from qmd import NOW, Make, ask, codes, paths, row
+from qmd import NOW, Make, ask, codes, is_running, paths, row
 
 
 @pytest.fixture
@@ -72,16 +72,9 @@ def test_a_slow_qmd_is_ended_with_all_that_it_started(ready: Make, fake: Any) ->
     assert error.value.retryable
     child = int((fake.command.parent / "child").read_text())
     ends = time.monotonic() + 5
-    while _runs(child) and time.monotonic() < ends:
+    while is_running(child) and time.monotonic() < ends:
         os.sched_yield()
-    assert not _runs(child)
-
-
-def _runs(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
-    except FileNotFoundError:
-        return False
+    assert not is_running(child)
 
 
 def test_a_flood_is_an_error_and_not_a_crash(ready: Make, fake: Any) -> None:

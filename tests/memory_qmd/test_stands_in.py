@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
+import signal
+import subprocess
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +18,7 @@ import pytest
 from looseleaf import LooseleafError, Notebook, ReadRefused, SearchResult, open_notebook
 from looseleaf._run import run
 from looseleaf.fallback import Rest
-from qmd import row
+from qmd import is_running, row
 
 
 def search(notebook: Notebook, text: str, **options: Any) -> SearchResult:
@@ -142,6 +147,71 @@ def test_the_scope_of_config_decides_by_session(
     with pytest.raises(ReadRefused, match="channel discord"):
         run(notebook.read("memory/2026-02-10.md", session_key="agent:main:discord:channel:9"), inline=True)
     assert shown(search(notebook, "gateway", session_key="agent:main:discord:direct:9")) == ["memory/2026-02-10.md"]
+
+
+def test_exported_sessions_are_not_read_in_groups(opened_qmd: Callable[..., Notebook], fake: Any) -> None:
+    """Also where the scope of config lets the group ask."""
+    notebook = opened_qmd(fake.command, scope={"default": "allow"}, sessions={"enabled": True})
+    for path in ("qmd/sessions-main/s1.md", "sessions/s1.jsonl", "MEMORY.md", "qmd/memory-root-main/MEMORY.md"):
+        with pytest.raises(ReadRefused):
+            run(notebook.read(path, session_key="agent:main:telegram:group:5"), inline=True)
+
+
+def test_a_disabled_agent_has_no_slot_and_so_no_timer(opened_qmd: Callable[..., Notebook], fake: Any) -> None:
+    """QM-09: nothing is run for it."""
+    notebook = opened_qmd(fake.command, defaults={"memorySearch": {"enabled": False}})
+    assert notebook.slot is None
+    assert search(notebook, "gateway").hits == ()
+    assert fake.calls == []
+
+
+_ENDS = """
+import sys
+from pathlib import Path
+from looseleaf import load_settings, open_notebook
+from looseleaf._run import run
+settings = load_settings(Path(sys.argv[1]), environ={"LOOSELEAF_STATE_DIR": sys.argv[2]}).for_agent(workspace=Path(sys.argv[3]))
+print(run(open_notebook(settings, environ={}).search("gateway"), inline=True).backend)
+"""
+
+
+def test_nothing_keeps_the_process_alive(qmd_settings: Callable[..., Any], fake: Any, write: Callable, tmp_path: Any) -> None:
+    """A host that ends without closing ends: the timers are no reason to stay."""
+    write("memory/a.md", "the gateway")
+    fake.tell(rows=[row("memory-dir-main/a.md")])
+    settings = qmd_settings(fake.command, update={"interval": "1h", "waitForBootSync": True})
+    words = [sys.executable, "-c", _ENDS, str(tmp_path / "qmd-main.json5"), str(settings.state_dir), str(settings.workspace)]
+    done = subprocess.run(words, capture_output=True, check=True, encoding="utf-8", timeout=30)
+    assert done.stdout.strip() == "memory-qmd"
+
+
+def test_an_interrupted_search_ends_what_it_started(
+    qmd_settings: Callable[..., Any], fake: Any, write: Callable, tmp_path: Any
+) -> None:
+    """Ctrl-C: at once, without a traceback, and no qmd is left."""
+    write("memory/a.md", "the gateway")
+    fake.tell(search={"sleep": 60, "child": True})
+    settings = qmd_settings(fake.command, limits={"timeoutMs": 60_000})
+    looseleaf = Path(sys.executable).with_name("looseleaf")
+    words = [str(looseleaf), "search", "gateway", "--config", str(tmp_path / "qmd-main.json5"), "-w", str(settings.workspace)]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, encoding="utf-8", preexec_fn=_heeds_interrupts) as process:
+        child = fake.command.parent / "child"
+        pause = threading.Event()
+        while not (child.exists() and child.read_text()):
+            pause.wait(0.02)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert "Traceback" not in said
+    for _ in range(100):
+        if not is_running(int(child.read_text())):
+            return
+        pause.wait(0.02)
+    raise AssertionError("qmd goes on")
+
+
+def _heeds_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job would ignore it
 
 
 def test_no_more_hits_than_config_says(opened_qmd: Callable[..., Notebook], fake: Any) -> None:

@@ -69,11 +69,21 @@ class FallbackSlot:
         make: Makes that one, when it is needed.
         notes: What there is to say about it.
         index: Where it keeps what it has read, which is to be forgotten, too.
+        blocking: Whether neither of them waits for anything but `in_thread`.
     """
 
     def __init__(
-        self, name: str, slot: MemorySlot, substitute: str, make: Callable[[], MemorySlot], notes: Sequence[Note], index: Path
+        self,
+        name: str,
+        slot: MemorySlot,
+        substitute: str,
+        make: Callable[[], MemorySlot],
+        *,
+        notes: Sequence[Note] = (),
+        index: Path,
+        blocking: bool = False,
     ) -> None:
+        self.blocking = blocking
         self._name, self._slot = name, slot
         self._substitute, self._make = substitute, make
         self._notes, self._index = tuple(notes), index
@@ -83,7 +93,7 @@ class FallbackSlot:
 
     def __getattr__(self, name: str) -> Any:
         """Return what else the slot can do."""
-        if name.startswith("_") or name in ("blocking", "is_quick"):  # whoever steps in may have to wait for somebody
+        if name.startswith("_") or name == "is_quick":  # whoever steps in may be slow
             raise AttributeError(name)
         return getattr(self._slot, name)
 

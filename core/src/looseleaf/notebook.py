@@ -32,6 +32,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 QMD = "memory-qmd"
+_TRANSCRIPTS = ("sessions/", "qmd/sessions-")
 OFF = Note("memory-off", 'memory is off: plugins.slots.memory is "none". Set it to "memory-core" to turn it on.')
 
 
@@ -157,7 +158,7 @@ class Notebook:
             raise ReadRefused(path, refusal)
         if not is_private(session_key) and path.strip().rpartition("/")[2].lower() == "memory.md":
             raise ReadRefused(path, "curated memory is not shown in groups and channels")
-        if not is_private(session_key) and path.strip().startswith("sessions/"):
+        if not is_private(session_key) and path.strip().startswith(_TRANSCRIPTS):
             raise ReadRefused(path, "transcripts are not shown in groups and channels")
         return await self.slot.read(path, start, lines)
 

@@ -50,7 +50,10 @@ def open_notebook(
     substitute = getattr(slot, "substitute", "")
     if substitute and _is_there(plugins, substitute):
         make = partial(plugins.memory, substitute, chosen.embedder, chosen.fallback)
-        slot, notes = FallbackSlot(name, slot, substitute, make, notes, settings.database), []
+        parts = [slot, *(one for one in (chosen.embedder, chosen.fallback) if one is not None)]
+        blocking = all(getattr(one, "blocking", False) for one in parts)
+        slot = FallbackSlot(name, slot, substitute, make, notes=notes, index=settings.database, blocking=blocking)
+        notes = []
     pipeline = _pipeline(plugins, settings, notes, strict=settings.plugins.strict if strict is None else strict)
     return Notebook(settings, slot, pipeline, plugins, chosen.provider, tuple(notes), chosen.stands_in)
 
