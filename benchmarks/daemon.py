@@ -1,6 +1,6 @@
 """A search through memory-qmd's daemon, beside the daemon's own answer over HTTP; and what a search costs without it.
 
-    LOOSELEAF_TEST_QMD=$(.ci/qmd) python benchmarks/daemon.py [--notes 10000]
+    TEST_QMD=$(.ci/qmd) python benchmarks/daemon.py [--notes 10000]
 
 The search may take twice as long as the bare request.
 """
@@ -29,7 +29,7 @@ WORDS = [f"word{number}" for number in range(5000)]
 def opened(folder: Path, *, daemon: bool) -> Notebook:
     """Return a notebook whose memory is QMD."""
     config = folder / f"{daemon}.json5"
-    qmd = {"command": os.environ["LOOSELEAF_TEST_QMD"], "daemon": daemon, "limits": {"timeoutMs": 60_000}}
+    qmd = {"command": os.environ["TEST_QMD"], "daemon": daemon, "limits": {"timeoutMs": 60_000}}
     qmd["update"] = {"updateTimeoutMs": 600_000, "interval": "0"}
     search = {"provider": "none"}
     config.write_text(json.dumps({"agents": {"defaults": {"memorySearch": search}}, "memory": {"backend": "qmd", "qmd": qmd}}))
@@ -57,8 +57,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--notes", type=int, default=10_000)
     options = parser.parse_args()
-    if "LOOSELEAF_TEST_QMD" not in os.environ:
-        sys.exit("say where qmd is: LOOSELEAF_TEST_QMD=$(.ci/qmd)")
+    if "TEST_QMD" not in os.environ:
+        sys.exit("say where qmd is: TEST_QMD=$(.ci/qmd)")
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         dice = random.Random(1)

@@ -23,9 +23,9 @@ FAKE = Path(__file__).with_name("fake_qmd.py")
 @pytest.fixture(scope="session")
 def real_qmd() -> str:
     """The command of the real qmd, which `.ci/qmd` installs."""
-    command = os.environ.get("LOOSELEAF_TEST_QMD", "")
+    command = os.environ.get("TEST_QMD", "")
     if not command:
-        pytest.skip("the real QMD is not here: LOOSELEAF_TEST_QMD=$(.ci/qmd) installs it and runs these, too")
+        pytest.skip("the real QMD is not here: TEST_QMD=$(.ci/qmd) installs it and runs these, too")
     return command
 
 

@@ -12,7 +12,7 @@ from looseleaf.testing import Law, memory_laws
 from looseleaf_memory_qmd.command import Command
 from looseleaf_memory_qmd.slot import QmdSlot
 
-EXAMPLES = 4  # each step of a history starts a program
+EXAMPLES = 3  # each step of a history starts a program
 
 
 @pytest.mark.parametrize("daemon", [False, True], ids=["command", "daemon"])
