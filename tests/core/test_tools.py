@@ -83,6 +83,8 @@ def test_no_memory_means_no_prompt_section(opened: Callable) -> None:
 
 def test_the_schemas_name_the_parameters() -> None:
     """Parameters are the seeds' own, and nothing else is taken."""
-    assert set(SCHEMAS["memory_search"]["parameters"]["properties"]) == {"query", "maxResults", "minScore"}
+    assert set(SCHEMAS["memory_search"]["parameters"]["properties"]) == {
+        "query", "maxResults", "minScore", "sources", "after", "before", "path",
+    }  # fmt: skip
     assert set(SCHEMAS["memory_get"]["parameters"]["properties"]) == {"path", "from", "lines"}
     assert all(schema["parameters"]["additionalProperties"] is False for schema in SCHEMAS.values())

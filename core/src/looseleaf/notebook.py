@@ -13,6 +13,7 @@ from ._gate import SyncGate
 from ._plugins import Plugins
 from ._run import in_thread, run
 from .errors import ReadRefused, StoreError
+from .narrowing import Narrowing
 from .pipeline import Pipeline, Ranking, clamp, distinct
 from .present import present
 from .protocols import Loading, MemorySlot
@@ -26,12 +27,14 @@ from .workspace import Layout
 if TYPE_CHECKING:
     from typing import Self
 
+    from .context import ContextPart
     from .watching import Watch
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 QMD = "memory-qmd"
+_MOST_CANDIDATES = 200
 _TRANSCRIPTS = ("sessions/", "qmd/sessions-")
 OFF = Note("memory-off", 'memory is off: plugins.slots.memory is "none". Set it to "memory-core" to turn it on.')
 
@@ -67,9 +70,13 @@ class Notebook:
         min_score: float | None = None,
         session_key: str | None = None,
         explain: bool = False,
+        only: Narrowing | None = None,
     ) -> SearchResult:
-        """Return what the notes hold on `text`. An empty answer says why in its notes; nothing missing is an exception."""
-        search = self._search(text, limit, min_score, session_key, explain)
+        """Return what the notes, or those that `only` takes, hold on `text`.
+
+        An empty answer says why in its notes; nothing missing is an exception.
+        """
+        search = self._search(text, limit, min_score, session_key, explain, only or Narrowing())
         quick = getattr(self.slot, "is_quick", None)  # isinstance with a protocol would cost more than it is worth here
         if quick is not None and quick(text):
             return run(search, inline=True)
@@ -78,7 +85,7 @@ class Notebook:
         return await search
 
     async def _search(
-        self, text: str, limit: int | None, min_score: float | None, session_key: str | None, explain: bool
+        self, text: str, limit: int | None, min_score: float | None, session_key: str | None, explain: bool, only: Narrowing
     ) -> SearchResult:
         if self.slot is None or self.pipeline is None:
             return SearchResult(notes=self.notes or (OFF,))
@@ -96,12 +103,14 @@ class Notebook:
             limit=wanted,
             min_score=options.min_score if min_score is None else min_score,
             now=self.settings.now(),
-            candidates=min(200, max(1, wanted * options.hybrid.candidate_multiplier)),
+            candidates=_MOST_CANDIDATES if only else min(_MOST_CANDIDATES, max(1, wanted * options.hybrid.candidate_multiplier)),
             sources=("memory", "sessions") if self.settings.search.with_sessions() else ("memory",),
             private=is_private(session_key),
             stage_timeout_s=options.stage_timeout_ms / 1000,
         )
         found = await self.slot.retrieve(query)
+        if only:
+            found = replace(found, lists={name: [hit for hit in hits if only.takes(hit)] for name, hits in found.lists.items()})
         pipeline = self.pipeline
         ranked = await _beside(pipeline.prompt, pipeline.rank, found.lists, query, explain=explain)
         if hasattr(self.slot, "load"):
@@ -161,6 +170,12 @@ class Notebook:
         if not is_private(session_key) and path.strip().startswith(_TRANSCRIPTS):
             raise ReadRefused(path, "transcripts are not shown in groups and channels")
         return await self.slot.read(path, start, lines)
+
+    def session_context(self, session_key: str | None = None, *, chars: int | None = None) -> list[ContextPart]:
+        """Return the files that a session starts with; see `context.session_context`."""
+        from .context import FILE_CHARS, session_context
+
+        return [] if self.slot is None else session_context(self.settings, session_key, chars=chars or FILE_CHARS)
 
     async def sync(
         self, *, force: bool = False, progress: ProgressCallback | None = None, budget_s: float | None = None

@@ -53,6 +53,11 @@ def is_private(session_key: str | None) -> bool:
     return chat_type(session_key) == "direct"
 
 
+def is_main(session_key: str | None) -> bool:
+    """Tell whether this is the owner's own session, which starts with curated memory; a key of unknown kind is shared."""
+    return not session_key or session_of(session_key).key in ("", "main")
+
+
 def denied(scope: Scope, session_key: str | None) -> str:
     """Return what is refused, with the channel and the kind of chat, or an empty string where memory may be asked.
 

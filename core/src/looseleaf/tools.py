@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
 
+from ._run import in_thread
 from .errors import LooseleafError, ReadRefused
+from .narrowing import narrowing
 from .notebook import Notebook
 from .present import within_budget
 from .results import FoundHit, SearchResult
 from .session import chat_type
 from .types import Note
+
+if TYPE_CHECKING:
+    from .tool_answers import GetAnswer, SearchAnswer
 
 SCHEMAS: dict[str, dict[str, Any]] = {
     "memory_search": {
@@ -21,6 +27,14 @@ SCHEMAS: dict[str, dict[str, Any]] = {
                 "query": {"type": "string", "description": "Words or a question; quote an exact phrase."},
                 "maxResults": {"type": "integer", "minimum": 1, "maximum": 50},
                 "minScore": {"type": "number", "minimum": 0, "maximum": 1},
+                "sources": {
+                    "type": "array",
+                    "items": {"enum": ["memory", "sessions"]},
+                    "description": "Notes, transcripts, or both; all that config allows if left out.",
+                },
+                "after": {"type": "string", "description": "Only notes of this day or later: YYYY-MM-DD."},
+                "before": {"type": "string", "description": "Only notes before this day: YYYY-MM-DD."},
+                "path": {"type": "string", "description": "Only files of this folder, or that fit this glob."},
             },
             "required": ["query"],
             "additionalProperties": False,
@@ -39,7 +53,20 @@ SCHEMAS: dict[str, dict[str, Any]] = {
             "additionalProperties": False,
         },
     },
+    "memory_append": {
+        "description": "Write lines at the end of today's note, or of MEMORY.md for what should last. Nothing that stands there is changed.",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "text": {"type": "string", "description": "Markdown lines."},
+                "kind": {"enum": ["day", "lasting"], "description": "`day` for today's note, `lasting` for MEMORY.md."},
+            },
+            "required": ["text"],
+            "additionalProperties": False,
+        },
+    },
 }
+_LONGEST_QUERY = 4000
 
 
 async def memory_search(
@@ -48,11 +75,17 @@ async def memory_search(
     max_results: int | None = None,
     min_score: float | None = None,
     *,
+    sources: Sequence[str] | None = None,
+    after: str | None = None,
+    before: str | None = None,
+    path: str | None = None,
     session_key: str | None = None,
-) -> dict[str, Any]:
+) -> SearchAnswer:
     """Answer a `memory_search` call: what can be written as JSON, within `limits.maxInjectedChars` characters of text."""
     try:
-        result = await notebook.search(query, limit=max_results, min_score=min_score, session_key=session_key)
+        only = narrowing(sources, after, before, path)
+        asked = query[:_LONGEST_QUERY]
+        result = await notebook.search(asked, limit=max_results, min_score=min_score, session_key=session_key, only=only)
     except LooseleafError as error:
         return {"results": [], "disabled": True, "unavailable": True, "error": str(error)}
     cited = cites(notebook, session_key)
@@ -65,15 +98,20 @@ async def memory_search(
         if not cited:
             del row["citation"]
     answer["results"] = answer["results"][: len(shown)]
+    if len(query) > _LONGEST_QUERY:
+        answer["notes"].append(
+            {"code": "long-query", "text": f"only the first {_LONGEST_QUERY:,} characters of the query were used"}
+        )
     if len(shown) < len(result.hits):
         left = len(result.hits) - len(shown)
         answer["notes"].append({"code": "budget", "text": f"{left} more hits are left out to keep the answer short"})
-    return {**answer, "citations": notebook.settings.memory.citations}
+    answer["citations"] = notebook.settings.memory.citations
+    return cast("SearchAnswer", answer)
 
 
 async def memory_get(
     notebook: Notebook, path: str, start: int | None = None, lines: int | None = None, *, session_key: str | None = None
-) -> dict[str, Any]:
+) -> GetAnswer:
     """Answer a `memory_get` call. A missing file is empty text with its status, a refusal says why."""
     try:
         page = await notebook.read(path, start or 1, lines, session_key=session_key)
@@ -83,7 +121,20 @@ async def memory_get(
     if page.truncated:
         more = f"[more from line {page.next_start}]" if page.next_start else "[the line goes on]"
         answer.update(text=f"{page.text}\n\n{more}", truncated=True, nextFrom=page.next_start)
-    return answer
+    return cast("GetAnswer", answer)
+
+
+async def memory_append(notebook: Notebook, text: str, kind: str = "day", *, session_key: str | None = None) -> dict[str, Any]:
+    """Answer a `memory_append` call, which a host offers only if its user wants that. The file is indexed by the next search."""
+    from .appending import append
+
+    if notebook.slot is None:
+        return {"disabled": True, "error": "memory is off"}
+    try:
+        done = await in_thread(append, notebook.settings, text, kind, session_key=session_key)
+    except LooseleafError as error:
+        return {"error": str(error)}
+    return {"path": done.path, "startLine": done.start, "endLine": done.end}
 
 
 def prompt_section(notebook: Notebook, *, session_key: str | None = None) -> str:

@@ -18,23 +18,6 @@ from conftest import SITE
 FORBIDDEN = ("numpy", "httpx", "pydantic", "apsw", "rich", "onnxruntime", "mcp", "sqlite_vec", "asyncio")
 
 
-@pytest.fixture
-def looseleaf(workspace: Path, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    def call(*arguments: str, at: Path | None = workspace, **environ: str) -> subprocess.CompletedProcess[str]:
-        place = ["--workspace", str(at)] if at else []
-        return subprocess.run(
-            [sys.executable, "-c", "from looseleaf.cli import main; main()", *arguments, *place],
-            capture_output=True,
-            check=False,
-            cwd=tmp_path,
-            encoding="utf-8",
-            env={**os.environ, "LOOSELEAF_AGENTS__DEFAULTS__MEMORYSEARCH__PROVIDER": "none", **environ},
-            timeout=120,
-        )
-
-    return call
-
-
 def value(done: subprocess.CompletedProcess[str]) -> object:
     """Return the one JSON value on stdout: anything else there fails."""
     return json.loads(done.stdout)

@@ -1,0 +1,95 @@
+"""Write to memory on an agent's behalf: lines at the end of today's note or of the curated memory, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import Literal, NamedTuple, TypeAlias
+
+from .errors import LooseleafError
+from .session import is_main
+from .settings import AgentSettings
+from .workspace import CURATED, Layout
+
+#: `day` is today's note in the user's time zone, `lasting` the curated memory.
+Kind: TypeAlias = Literal["day", "lasting"]
+MOST_CHARS = 16_000
+_LOCK_S = 10.0
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+class Appended(NamedTuple):
+    """Where it was written: path, first and last line."""
+
+    path: str
+    start: int
+    end: int
+
+
+def append(settings: AgentSettings, text: str, kind: Kind | str = "day", *, session_key: str | None = None) -> Appended:
+    """Append `text` to a memory file, which is made if it is missing; what it holds is never changed.
+
+    Two processes that append at once both get their lines, whole: they take turns by a lock, and write with O_APPEND.
+
+    Raises:
+        LooseleafError: there is nothing to write, it is too long, or the file cannot be written here.
+    """
+    lines = text.replace("\r\n", "\n").strip("\n")
+    if not lines.strip():
+        raise LooseleafError("there is nothing to remember: the text is empty")
+    if len(lines) > MOST_CHARS:
+        raise LooseleafError(f"the text has {len(lines):,} characters, and a memory takes {MOST_CHARS:,}: keep what matters")
+    if "\x00" in lines:
+        raise LooseleafError("the text holds NUL, which no note can hold")
+    if kind not in ("day", "lasting"):
+        raise LooseleafError(f"there is no kind {kind!r}: it is day or lasting")
+    layout = Layout.of(settings)
+    if kind == "lasting":
+        if not is_main(session_key):
+            raise LooseleafError("curated memory is written in the owner's own session only")
+        curated = layout.curated()
+        folder, name = settings.workspace, os.path.basename(curated.path) if curated else CURATED[0]
+    else:
+        folder, name = settings.workspace / "memory", f"{settings.now().date():%Y-%m-%d}.md"
+    shown = layout.shown(str(folder / name))
+    try:
+        if kind == "day":
+            folder.mkdir(exist_ok=True)
+        if folder.is_symlink():
+            raise LooseleafError(f"{layout.shown(str(folder))} is a symbolic link: nothing was written")
+        return _append(settings, os.path.join(folder, name), shown, lines)
+    except OSError as error:
+        raise LooseleafError(f"{shown} cannot be written: {error.strerror}") from None
+
+
+def _append(settings: AgentSettings, path: str, shown: str, lines: str) -> Appended:
+    from filelock import FileLock, Timeout
+
+    settings.state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    lock = FileLock(settings.state_dir / f"append-{settings.agent}.lock", timeout=_LOCK_S)
+    try:
+        with lock:
+            handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _NOFOLLOW, 0o600)
+            try:
+                return _written(handle, shown, lines)
+            finally:
+                os.close(handle)
+    except Timeout:
+        raise LooseleafError(f"{shown} is being written by another process for too long: try again") from None
+
+
+def _written(handle: int, shown: str, lines: str) -> Appended:
+    info = os.fstat(handle)
+    if not stat.S_ISREG(info.st_mode):
+        raise LooseleafError(f"{shown} is not a regular file: nothing was written")
+    before, last = 0, b"\n"
+    while block := os.read(handle, 1 << 16):
+        before += block.count(b"\n")
+        last = block[-1:]
+    start = before + 1 + (last != b"\n")
+    data = ("" if last == b"\n" else "\n") + lines + "\n"
+    rest = memoryview(data.encode("utf-8", "replace"))
+    while rest:
+        rest = rest[os.write(handle, rest) :]
+    os.fsync(handle)
+    return Appended(shown, start, start + lines.count("\n"))

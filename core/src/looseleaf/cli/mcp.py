@@ -1,0 +1,42 @@
+"""`looseleaf mcp`: serve the memory to any agent that speaks MCP."""
+
+from __future__ import annotations
+
+import click
+
+from ..errors import LooseleafError
+from ._common import load
+
+_HOST = "127.0.0.1"
+
+
+@click.command("mcp", help=__doc__)
+@click.option("--http", is_flag=True, help="Serve HTTP on this machine instead of stdin and stdout.")
+@click.option("--port", type=click.IntRange(1, 65_535), default=8420, show_default=True, help="Of the HTTP server.")
+@click.option("--session", metavar="KEY", help="Session key of the client; the owner's own if left out.")
+@click.option("--write", is_flag=True, help="Offer memory_append, too.")
+@click.option("--config", metavar="FILE", help="Read this config file.")
+@click.option("-w", "--workspace", metavar="DIR", help="Folder that holds MEMORY.md and memory/.")
+@click.option("-a", "--agent", metavar="ID", help="Agent whose settings and notes are meant.")
+def command(
+    http: bool, port: int, session: str | None, write: bool, config: str | None, workspace: str | None, agent: str | None
+) -> int:
+    """Serve until the client closes the pipe, or until Ctrl-C."""
+    _, settings = load(config, agent, workspace)
+    try:
+        from ..mcp import Serving, serve_http, serve_stdio, server
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.split(".")[0] not in ("mcp", "uvicorn"):
+            raise
+        raise LooseleafError('the MCP server needs the package mcp: pip install "looseleaf[mcp]"') from None
+    from ..opening import open_notebook
+    from ..workspace import Layout
+
+    serving = Serving(lambda: open_notebook(settings), session, write)
+    made = server(serving, Layout.of(settings))
+    if not http:
+        serve_stdio(made)
+        return 0
+    click.echo(f"looseleaf: serving http://{_HOST}:{port}/mcp", err=True)
+    serve_http(made, _HOST, port)
+    return 0

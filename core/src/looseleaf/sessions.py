@@ -1,0 +1,77 @@
+"""`sessions.json`, the table of a host's sessions: read one row, change fields of it, leave all else as it is."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+from .errors import LooseleafError
+from .settings import AgentSettings
+
+_LOCK_S = 10.0
+
+
+def store_path(settings: AgentSettings) -> Path:
+    """Return the table of an agent: looseleaf's own, or OpenClaw's where only that is there."""
+    own = settings.state_dir / "agents" / settings.agent / "sessions" / "sessions.json"
+    theirs = Path(os.environ.get("OPENCLAW_STATE_DIR") or "~/.openclaw").expanduser()
+    other = theirs / "agents" / settings.agent / "sessions" / "sessions.json"
+    return other if other.exists() and not own.exists() else own
+
+
+def read_entry(path: Path, session_key: str) -> dict[str, Any]:
+    """Return the row of a session; an empty one if there is none.
+
+    Raises:
+        LooseleafError: the table cannot be read.
+    """
+    row = _read(path).get(session_key)
+    return row if isinstance(row, dict) else {}
+
+
+def update_entry(path: Path, session_key: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Set fields of a session's row, and return it. The file is replaced as a whole, by one process at a time.
+
+    Raises:
+        LooseleafError: the table cannot be read or written; then it is as it was.
+    """
+    from filelock import FileLock, Timeout
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with FileLock(f"{path}.lock", timeout=_LOCK_S):
+            table = _read(path)
+            row = table.get(session_key)
+            row = {**(row if isinstance(row, dict) else {}), **changes}
+            _replace(path, json.dumps({**table, session_key: row}, indent=2, ensure_ascii=False))
+            return row
+    except Timeout:
+        raise LooseleafError(f"{path} is being written by another process for too long: try again") from None
+    except OSError as error:
+        raise LooseleafError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        table = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise LooseleafError(f"{path} cannot be read, and is left as it is: {error}") from None
+    if not isinstance(table, dict):
+        raise LooseleafError(f"{path} holds no table of sessions, and is left as it is")
+    return table
+
+
+def _replace(path: Path, text: str) -> None:
+    with NamedTemporaryFile("w", dir=path.parent, prefix=".sessions-", delete=False, encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    if path.exists():
+        os.chmod(file.name, path.stat().st_mode & 0o777)
+    os.replace(file.name, path)

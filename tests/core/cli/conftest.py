@@ -1,0 +1,30 @@
+"""The command line, called as a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def looseleaf(workspace: Path, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Call it on the workspace, by words alone."""
+
+    def call(*arguments: str, at: Path | None = workspace, **environ: str) -> subprocess.CompletedProcess[str]:
+        place = ["--workspace", str(at)] if at else []
+        return subprocess.run(
+            [sys.executable, "-c", "from looseleaf.cli import main; main()", *arguments, *place],
+            capture_output=True,
+            check=False,
+            cwd=tmp_path,
+            encoding="utf-8",
+            env={**os.environ, "LOOSELEAF_AGENTS__DEFAULTS__MEMORYSEARCH__PROVIDER": "none", **environ},
+            timeout=120,
+        )
+
+    return call

@@ -1,0 +1,278 @@
+"""The MCP server, with the official client: over stdio and HTTP, with plugins and clients that misbehave."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from mcp import ClientSession
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+
+PROGRAM = [sys.executable, "-c", "from looseleaf.cli import main; main()", "mcp"]
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
+}
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    """Of a server by words alone."""
+    return {
+        **os.environ,
+        "LOOSELEAF_AGENTS__DEFAULTS__MEMORYSEARCH__PROVIDER": "none",
+        "LOOSELEAF_STATE_DIR": str(tmp_path / "state"),
+    }
+
+
+@pytest.fixture
+def served(workspace: Path, environ: dict[str, str]) -> Callable[..., Any]:
+    """Connect to a server over stdio."""
+
+    @asynccontextmanager
+    async def connect(*options: str, **more: str) -> AsyncIterator[ClientSession]:
+        command, *args = PROGRAM
+        words = [*args, "--workspace", str(workspace), *options]
+        parameters = StdioServerParameters(command=command, args=words, env={**environ, **more})
+        async with stdio_client(parameters) as (read, write), ClientSession(read, write) as session:
+            await session.initialize()
+            yield session
+
+    return connect
+
+
+def run(main: Awaitable[None]) -> None:
+    async def limited() -> None:
+        await asyncio.wait_for(main, 60)
+
+    asyncio.run(limited())
+
+
+def answer(result: Any) -> dict[str, Any]:
+    """Return what a tool answered."""
+    return json.loads(result.content[0].text)
+
+
+def schema(tool: Any, name: str) -> dict[str, Any]:
+    """Return a schema of a tool, as either major version of the SDK calls it."""
+    return tool.model_dump(by_alias=True)[name]
+
+
+def test_the_tools_and_what_they_answer(served: Any, write: Callable[[str, str], Path]) -> None:
+    """Two tools that only read, with schemas for both ways; the third only where the user wants it."""
+    write("MEMORY.md", "# Machines\n\nThe gateway runs here.\n")
+
+    async def main() -> None:
+        async with served() as session:
+            tools = {tool.name: tool for tool in (await session.list_tools()).tools}
+            assert set(tools) == {"memory_search", "memory_get"}
+            for tool in tools.values():
+                assert schema(tool, "annotations")["readOnlyHint"]
+                assert schema(tool, "outputSchema")["properties"]
+            assert set(schema(tools["memory_get"], "inputSchema")["properties"]) == {"path", "from", "lines"}
+            found = answer(await session.call_tool("memory_search", {"query": "gateway", "maxResults": 3}))
+            assert [hit["path"] for hit in found["results"]] == ["MEMORY.md"]
+            page = answer(await session.call_tool("memory_get", {"path": "MEMORY.md", "from": 3, "lines": 1}))
+            assert page["text"].startswith("The gateway runs here.")
+            assert answer(await session.call_tool("memory_get", {"path": "../secret.md"}))["error"]
+            assert answer(await session.call_tool("memory_search", {"query": "gateway", "path": "memory"}))["results"] == []
+            assert "YYYY-MM-DD" in answer(await session.call_tool("memory_search", {"query": "x", "after": "soon"}))["error"]
+
+    run(main())
+
+
+def test_writing_is_opt_in_and_is_found_at_once(served: Any, workspace: Path) -> None:
+    """memory_append, then memory_search."""
+
+    async def main() -> None:
+        async with served("--write") as session:
+            assert "memory_append" in [tool.name for tool in (await session.list_tools()).tools]
+            done = answer(await session.call_tool("memory_append", {"text": "- the zanzibar key"}))
+            assert (workspace / done["path"]).read_text() == "- the zanzibar key\n"
+            assert "empty" in answer(await session.call_tool("memory_append", {"text": " "}))["error"]
+            for _ in range(100):
+                found = answer(await session.call_tool("memory_search", {"query": "zanzibar"}))
+                if found["results"]:
+                    return
+                await asyncio.sleep(0.05)  # the index follows the files
+            raise AssertionError("what was written is not found")
+
+    run(main())
+
+
+def test_memory_files_are_resources(served: Any, write: Callable[[str, str], Path]) -> None:
+    """Those of the moment, and nothing else; in a group without curated memory."""
+    write("MEMORY.md", "lasting\n")
+    write("memory/网络 a.md", "alpha\n")
+
+    async def main() -> None:
+        async with served() as session:
+            listed = {resource.name: str(resource.uri) for resource in (await session.list_resources()).resources}
+            assert set(listed) == {"MEMORY.md", "memory/网络 a.md"}
+            read = await session.read_resource(listed["memory/网络 a.md"])  # type: ignore[arg-type]  # 1.x wants another type
+            assert read.contents[0].text == "alpha"
+            for path in ("secret.md", "../secret.md", "memory/none.md"):
+                with pytest.raises(Exception, match="cannot be read"):
+                    await session.read_resource(f"memory://notes/{path}")  # type: ignore[arg-type]
+        async with served("--session", "agent:main:telegram:group:5") as session:
+            assert [resource.name for resource in (await session.list_resources()).resources] == ["memory/网络 a.md"]
+            assert answer(await session.call_tool("memory_search", {"query": "lasting"}))["results"] == []
+            assert "error" in answer(await session.call_tool("memory_get", {"path": "MEMORY.md"}))
+
+    run(main())
+
+
+def test_many_calls_at_once(served: Any, write: Callable[[str, str], Path]) -> None:
+    """MC-04: fifty in parallel, all answered."""
+    for number in range(20):
+        write(f"memory/{number}.md", f"needle{number}x alpha\n")
+
+    async def main() -> None:
+        async with served() as session:
+            calls = [session.call_tool("memory_search", {"query": f"needle{number % 20}x"}) for number in range(50)]
+            for number, result in enumerate(await asyncio.gather(*calls)):
+                assert [hit["path"] for hit in answer(result)["results"]] == [f"memory/{number % 20}.md"]
+
+    run(main())
+
+
+def test_odd_arguments_are_told_and_the_server_goes_on(served: Any, write: Callable[[str, str], Path]) -> None:
+    """A wrong type, an unknown tool, ten megabytes."""
+    write("MEMORY.md", "alpha\n")
+
+    async def main() -> None:
+        async with served() as session:
+            for arguments in ({}, {"query": 5}, {"query": "x", "maxResults": 0}, {"query": "x", "minScore": "high"}):
+                assert (await session.call_tool("memory_search", arguments)).model_dump(by_alias=True)["isError"]
+            long = answer(await session.call_tool("memory_search", {"query": "alpha " * 1_700_000}))
+            assert [note["code"] for note in long["notes"]][-1] == "long-query"
+            assert answer(await session.call_tool("memory_search", {"query": "alpha"}))["results"]
+
+    run(main())
+
+
+_LOUD = """
+import os, sys
+print("import: not the protocol")
+from looseleaf import hookimpl
+
+@hookimpl
+def looseleaf_ranker(name):
+    print("hook: not the protocol")
+    if name == "loud":
+        return rank
+
+def rank(lists, query):
+    print("search: not the protocol", flush=True)
+    sys.__stdout__.write("the old stdout\\n")
+    os.write(1, b"the descriptor\\n")
+    os.system("echo a child")
+    return [hit.scored(1.0) for hit in {hit.id: hit for hits in lists.values() for hit in hits}.values()]
+"""
+
+
+def test_a_plugin_that_prints_does_not_break_the_protocol(served: Any, write: Callable[[str, str], Path], tmp_path: Path) -> None:
+    """MC-01: at import, in its hook, in a search: to Python's stdout, to the descriptor, by a child."""
+    site = tmp_path / "site"
+    info = site / "loud-1.0.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: loud\nVersion: 1.0.0\n")
+    (info / "entry_points.txt").write_text("[looseleaf.ranker]\nloud = loud\n")
+    (site / "loud.py").write_text(_LOUD)
+    write("MEMORY.md", "alpha\n")
+
+    async def main() -> None:
+        ranker = {"LOOSELEAF_AGENTS__DEFAULTS__MEMORYSEARCH__QUERY__RANKER": "loud"}
+        async with served(PYTHONPATH=str(site), **ranker) as session:
+            for _ in range(3):
+                found = answer(await session.call_tool("memory_search", {"query": "alpha"}))
+                assert [hit["path"] for hit in found["results"]] == ["MEMORY.md"]
+                assert not found["notes"]
+
+    run(main())
+
+
+def test_it_ends_with_its_input(workspace: Path, environ: dict[str, str]) -> None:
+    """MC-02: no input, a client that goes away in the middle, a line that is no message."""
+    for given in ("", "no json\n" + json.dumps(INITIALIZE) + "\n", "{}\n"):
+        done = subprocess.run(
+            [*PROGRAM, "-w", str(workspace)],
+            input=given,
+            capture_output=True,
+            check=True,
+            encoding="utf-8",
+            env=environ,
+            timeout=30,
+        )
+        for line in done.stdout.splitlines():
+            assert json.loads(line)["jsonrpc"] == "2.0"
+
+
+_PARENT = """
+import os, subprocess, sys
+read, write = os.pipe()
+child = subprocess.Popen(sys.argv[1:], stdin=read, stdout=subprocess.PIPE, pass_fds=[write])
+child.stdout.readline if False else None
+print(child.pid, flush=True)
+os.write(write, sys.stdin.buffer.readline())
+child.stdout.readline()
+"""
+
+
+def test_it_ends_with_its_parent(workspace: Path, environ: dict[str, str]) -> None:
+    """MC-02: also where somebody else keeps the pipe open."""
+    words = [sys.executable, "-c", _PARENT, *PROGRAM, "-w", str(workspace)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environ, encoding="utf-8") as parent:
+        out, _ = parent.communicate(json.dumps(INITIALIZE) + "\n", timeout=30)
+    child = Path(f"/proc/{int(out.split()[0])}/stat")
+
+    async def main() -> None:
+        while child.exists() and child.read_text().rpartition(")")[2].split()[0] != "Z":
+            await asyncio.sleep(0.05)
+
+    run(main())
+
+
+def test_over_http_on_this_machine_alone(workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]) -> None:
+    """The same tools; a request that a web page could make is refused by its Origin or Host."""
+    write("MEMORY.md", "alpha\n")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    words = [*PROGRAM, "--http", "--port", str(port), "-w", str(workspace)]
+    url = f"http://127.0.0.1:{port}/mcp"
+    headers = {"Accept": "application/json, text/event-stream"}
+
+    async def main() -> None:
+        async with httpx.AsyncClient(trust_env=False) as client:
+            while True:
+                try:
+                    await client.get(url)
+                    break
+                except httpx.ConnectError:
+                    await asyncio.sleep(0.05)
+            for name, value in (("Origin", "http://evil.example"), ("Host", f"evil.example:{port}")):
+                refused = await client.post(url, json=INITIALIZE, headers={**headers, name: value})
+                assert refused.status_code in (403, 421)
+        async with streamable_http_client(url) as streams, ClientSession(*streams[:2]) as session:
+            await session.initialize()
+            assert answer(await session.call_tool("memory_search", {"query": "alpha"}))["results"]
+
+    with subprocess.Popen(words, env=environ, stderr=subprocess.DEVNULL) as server:
+        try:
+            run(main())
+        finally:
+            server.terminate()
