@@ -22,7 +22,7 @@ LAYERS = (
     {"mcp"},
     {"tools", "evaluate", "doctor"},
     {"opening", "_check", "flush"},
-    {"notebook"},
+    {"notebook", "recall"},
     {"_embedders", "watching", "context", "appending", "sessions", "connecting", "tool_answers"},
     {"_plugins", "pipeline", "present", "session", "reading", "fallback", "_gate", "transcripts", "narrowing"},
     {"hookspecs", "_catalog", "protocols", "workspace", "_run", "_guard", "settings"},

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from .context import ContextPart
+    from .recall import Recalled
     from .watching import Watch
 
 P = ParamSpec("P")
@@ -176,6 +177,12 @@ class Notebook:
         from .context import FILE_CHARS, session_context
 
         return [] if self.slot is None else session_context(self.settings, session_key, chars=chars or FILE_CHARS)
+
+    async def recall(self, turn: str, *, session_key: str | None = None) -> Recalled:
+        """Return what the notes hold on `turn` without being asked, within a hard limit of time; see `recall.recall`."""
+        from .recall import recall
+
+        return await in_thread(recall, self, turn, session_key=session_key)
 
     async def sync(
         self, *, force: bool = False, progress: ProgressCallback | None = None, budget_s: float | None = None

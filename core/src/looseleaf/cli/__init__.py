@@ -19,6 +19,7 @@ _COMMANDS = {
     "mcp": "Serve the memory to an agent that speaks MCP.",
     "connect": "Put the memory into a host: Claude Code, Codex, Gemini and others.",
     "context": "Print what a session starts with.",
+    "recall": "Print what a turn brings to mind.",
     "flush": "Say whether to write things down before compaction.",
     "status": "Show what is indexed, and how.",
     "doctor": "Look the whole set-up over and say what to do.",

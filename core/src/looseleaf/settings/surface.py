@@ -218,6 +218,17 @@ class ExtraCollections(_Strict):
 
 
 @dataclass(frozen=True, slots=True)
+class Recall(_Strict):
+    """OURS: what is recalled before a turn, without being asked."""
+
+    enabled: bool = False
+    budget_ms: Positive = 150
+    max_results: Positive = 3
+    min_score: Share = 0.6
+    max_chars: Positive = 1500
+
+
+@dataclass(frozen=True, slots=True)
 class MemorySearch(_Strict):
     """`agents.defaults.memorySearch`, and the same for each agent."""
 
@@ -245,6 +256,7 @@ class MemorySearch(_Strict):
     cache: Cache = field(default_factory=Cache)
     multimodal: Multimodal = field(default_factory=Multimodal)
     qmd: ExtraCollections = field(default_factory=ExtraCollections)
+    recall: Recall = field(default_factory=Recall)
 
     def with_sessions(self) -> bool:
         """Tell whether transcripts are searched: `sources` names them, and the experiment is on."""
