@@ -171,7 +171,7 @@ class Layout:
         """Yield every file that counts, once, and every link, unreadable or ignored folder that was met."""
         seen: set[tuple[int, int]] = set()
         for root in self.roots():
-            for item in self._walk_root(root):
+            for item in self.walk_root(root):
                 if isinstance(item, Found):
                     identity = (item.device, item.inode)
                     if identity in seen:
@@ -182,7 +182,8 @@ class Layout:
                         continue
                 yield item
 
-    def _walk_root(self, root: Root) -> list[Found | Skipped]:
+    def walk_root(self, root: Root) -> list[Found | Skipped]:
+        """Return every file that counts below one root, and what is left out."""
         shown = self.shown(root.path)
         if os.path.islink(root.path):
             return [Skipped(shown, _LINK)]

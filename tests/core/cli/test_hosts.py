@@ -51,3 +51,26 @@ def test_flush_check(looseleaf: Looseleaf, tmp_path: Path) -> None:
     assert not checked("--tokens", "190000")["due"]
     assert json.loads(table.read_text())["agent:main:main"]["memoryFlushCompactionCount"] == 0
     assert looseleaf("flush", "check").returncode == 2
+
+
+def test_import(looseleaf: Looseleaf, workspace: Path, tmp_path: Path) -> None:
+    """The plan, then the copies, which the next search finds."""
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "a.md").write_text("zanzibar\n")
+    done = looseleaf("import", "basic-memory", str(theirs))
+    assert done.stdout == "copy\tmemory/imported/basic-memory/a.md\n"
+    assert not (workspace / "memory").exists()
+    assert json.loads(looseleaf("import", "basic-memory", str(theirs), "--yes", "--json").stdout)["copied"]
+    found = json.loads(looseleaf("search", "zanzibar", "--json").stdout)["results"]
+    assert [hit["path"] for hit in found] == ["memory/imported/basic-memory/a.md"]
+
+
+def test_recall(looseleaf: Looseleaf, write: Callable[[str, str], Path]) -> None:
+    """JSON for a host, text for a prompt, or nothing."""
+    write("MEMORY.md", "The gateway runs on the Mac Studio.\n")
+    looseleaf("index")
+    found = json.loads(looseleaf("recall", "where does the gateway run", "--json").stdout)
+    assert [hit["path"] for hit in found["results"]] == ["MEMORY.md"]
+    assert found["text"].startswith("<recalled-memory")
+    assert looseleaf("recall", "something", "else").stdout == ""

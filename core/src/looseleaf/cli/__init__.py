@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from keyword import iskeyword
 
 import click
 
@@ -19,6 +20,7 @@ _COMMANDS = {
     "mcp": "Serve the memory to an agent that speaks MCP.",
     "connect": "Put the memory into a host: Claude Code, Codex, Gemini and others.",
     "context": "Print what a session starts with.",
+    "import": "Take notes over from another memory.",
     "recall": "Print what a turn brings to mind.",
     "flush": "Say whether to write things down before compaction.",
     "status": "Show what is indexed, and how.",
@@ -39,7 +41,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = import_module(f".{cmd_name}", __name__).command
+        module = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
+        command: click.Command = import_module(f".{module}", __name__).command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
