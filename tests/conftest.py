@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,7 +18,8 @@ from looseleaf._run import run
 settings.register_profile(
     "default", deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
-settings.load_profile("default")
+settings.register_profile("brief", settings.get_profile("default"), max_examples=20)  # where the same was tried in full before
+settings.load_profile(os.environ.get("TEST_EXAMPLES", "default"))
 
 SITE = Path(__file__).parent / "fixtures" / "site"
 SHARED = Path(__file__).parents[2] / "shared"

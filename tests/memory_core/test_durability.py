@@ -216,12 +216,12 @@ def test_a_note_that_changes_while_it_is_read_is_read_again(
 
 def test_a_rebuild_gives_the_disk_back(opened: Callable[..., Notebook], write: Callable) -> None:
     """Under another chunking nearly every text is another one: what was is not kept for ever."""
-    for number in range(150):
+    for number in range(60):
         write(f"memory/{number}.md", "\n\n".join(f"part {number} {part} " + "word " * 150 for part in range(20)))
 
     def size(tokens: int) -> int:
         settings = opened({"chunking": {"tokens": tokens, "overlap": 0}}).settings
-        slot = CoreSlot(settings, HashEmbedder(256))
+        slot = CoreSlot(settings, HashEmbedder(64))
         run(slot.sync(), inline=True)
         run(slot.aclose(), inline=True)
         return sum(

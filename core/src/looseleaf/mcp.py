@@ -8,10 +8,10 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import partial, wraps
+from functools import wraps
 from io import TextIOWrapper
 from typing import Annotated, Any
 from urllib.parse import quote, unquote
@@ -65,7 +65,7 @@ class Serving:
 
 def server(serving: Serving, layout: Layout) -> Server:
     """Return the server of one notebook."""
-    made = _Server("looseleaf", instructions=_instructions(), lifespan=partial(_lifespan, serving), log_level="WARNING")
+    made = _Server("looseleaf", instructions=_instructions(), lifespan=_print_to_stderr, log_level="WARNING")
     made.layout, made.serving = layout, serving
     reads = _hints(readOnlyHint=True, idempotentHint=True)
 
@@ -142,32 +142,44 @@ class _Server(Server[None]):
         return [ReadResourceContents(content=answer["text"], mime_type="text/markdown")]
 
 
-def serve_stdio(made: Server) -> None:
-    """Serve until the client closes the pipe. Nothing but the protocol is written to stdout, whatever plugins print."""
+def serve_stdio(made: Server[None], serving: Serving) -> None:
+    """Serve until the client closes the pipe or its process is gone.
+
+    Nothing but the protocol is written to stdout, whatever plugins print.
+    """
     _keep_stdout()
-    made.run("stdio")
+    anyio.run(_beside, serving, made.run_stdio_async, _watch_parent)
 
 
-def serve_http(made: Server, host: str, port: int) -> None:
+def serve_http(made: Server[None], serving: Serving, host: str, port: int) -> None:
     """Serve on this machine; the SDK checks Host and Origin, so that no web page reaches it."""
     import uvicorn
 
-    uvicorn.run(made.streamable_http_app(), host=host, port=port, log_level="warning")
+    config = uvicorn.Config(made.streamable_http_app(), host=host, port=port, log_level="warning")
+    anyio.run(_beside, serving, uvicorn.Server(config).serve)
+
+
+async def _beside(
+    serving: Serving, serve: Callable[[], Coroutine[Any, Any, None]], *also: Callable[[], Coroutine[Any, Any, None]]
+) -> None:
+    """Serve, and keep the index up meanwhile; the notebook is closed at the end."""
+    try:
+        async with anyio.create_task_group() as group:
+            group.start_soon(_follow, serving)
+            for task in also:
+                group.start_soon(task)
+            await serve()
+            group.cancel_scope.cancel()
+    finally:
+        if serving.notebook is not None:
+            with anyio.CancelScope(shield=True):
+                await serving.notebook.aclose()
 
 
 @asynccontextmanager
-async def _lifespan(serving: Serving, made: Any) -> AsyncIterator[None]:
+async def _print_to_stderr(made: Any) -> AsyncIterator[None]:
     sys.stdout = sys.stderr  # the transport has its own by now
-    async with anyio.create_task_group() as group:
-        group.start_soon(_follow, serving)
-        group.start_soon(_watch_parent, os.getppid())
-        try:
-            yield
-        finally:
-            group.cancel_scope.cancel()
-            if serving.notebook is not None:
-                with anyio.CancelScope(shield=True):
-                    await serving.notebook.aclose()
+    yield
 
 
 async def _follow(serving: Serving) -> None:
@@ -187,21 +199,24 @@ async def _follow(serving: Serving) -> None:
         await anyio.sleep_forever()
 
 
-async def _watch_parent(parent: int) -> None:
+async def _watch_parent() -> None:
     """End when whoever started us is gone, even where the pipe stays open."""
+    parent = os.getppid()
     while os.getppid() == parent:
         await anyio.sleep(_PARENT_S)
     os._exit(0)
 
 
 async def _ready(serving: Serving, ctx: Any) -> Notebook:
-    """Return the notebook; a first index is waited for briefly, and its progress told."""
+    """Return the notebook; the words of a first index are waited for briefly, and the progress told. Vectors may come later."""
     notebook = _opened(serving)
     with anyio.move_on_after(_FIRST_S):
         while not serving.synced.is_set():
             if serving.progress:
                 stage, done, total, _ = serving.progress
                 await ctx.report_progress(done, total, f"{stage}: {done:,} of {total:,}")
+                if stage != "index":
+                    break
             with anyio.move_on_after(0.1):
                 await serving.synced.wait()
     return notebook

@@ -35,8 +35,8 @@ def command(
     serving = Serving(lambda: open_notebook(settings), session, write)
     made = server(serving, Layout.of(settings))
     if not http:
-        serve_stdio(made)
+        serve_stdio(made, serving)
         return 0
     click.echo(f"looseleaf: serving http://{_HOST}:{port}/mcp", err=True)
-    serve_http(made, _HOST, port)
+    serve_http(made, serving, _HOST, port)
     return 0
