@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -136,6 +135,8 @@ class Notebook:
             return ""
         refusal = denied(self.settings.memory.qmd.scope, session_key)
         if refusal:
+            import logging
+
             logging.getLogger(__name__).warning("%s; see memory.qmd.scope", refusal)
         return refusal
 

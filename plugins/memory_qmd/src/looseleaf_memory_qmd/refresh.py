@@ -30,6 +30,7 @@ _BROKEN = re.compile(r"null byte|ENOTDIR|UNIQUE constraint", re.IGNORECASE)
 _EMBED_REST_S, _LONGEST_REST_S = 60.0, 3600.0
 _JITTER = 0.1  # of the interval, so that agents that started together do not embed together
 _LOCK_S = 10.0
+_WAIT_S = 0.5  # a search waits so long for the first update
 
 
 class Refresh:
@@ -67,7 +68,7 @@ class Refresh:
         """Whether no file has changed since the last update."""
         return self.state.seen == look(self.collections)[0]
 
-    def run(self, *, force: bool = False, embed: bool = True) -> SyncReport:
+    def run(self, *, force: bool = False) -> SyncReport:
         """Export, reconcile, update where anything changed, and embed where the mode needs it.
 
         Raises:
@@ -92,8 +93,7 @@ class Refresh:
                 notes += more
                 state.seen, state.files, state.updated = seen, files, time()
                 state.write(self._state_path)
-            if embed:
-                notes += self._embed(state, force=force)
+            notes += self._embed(state, force=force)
             self.error = None
             self._first.set()
             return SyncReport(files=files, indexed=indexed, removed=removed, chunks=files, notes=tuple(notes))
@@ -104,9 +104,8 @@ class Refresh:
         if self._thread is None:
             self._thread = Thread(target=self._work, name="looseleaf-qmd", daemon=True)  # it keeps no process alive
             self._thread.start()
-        wait_s = options.update_timeout_ms / 1000 if options.wait_for_boot_sync else 0.5
-        if options.on_boot and options.startup != "off" and not self._first.is_set():
-            self._first.wait(wait_s)
+        if options.on_boot and options.startup not in ("off", "idle") and not self._first.is_set():
+            self._first.wait(options.update_timeout_ms / 1000 if options.wait_for_boot_sync else _WAIT_S)
 
     def stop(self) -> None:
         """End the background, and what it runs."""
