@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from ._run import in_thread
 from .errors import LooseleafError, ReadRefused
@@ -67,6 +67,8 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     },
 }
 _LONGEST_QUERY = 4000
+#: A tool as frameworks take it: its name, signature and docstring are what the model is told.
+AgentTool: TypeAlias = Callable[..., Coroutine[Any, Any, dict[str, Any]]]
 
 
 async def memory_search(
@@ -135,6 +137,44 @@ async def memory_append(notebook: Notebook, text: str, kind: str = "day", *, ses
     except LooseleafError as error:
         return {"error": str(error)}
     return {"path": done.path, "startLine": done.start, "endLine": done.end}
+
+
+def agent_tools(notebook: Notebook, *, session_key: str | None = None, write: bool = False) -> list[AgentTool]:
+    """Return the tools as plain async functions of one notebook, for frameworks that make a tool of a function.
+
+    pydantic-ai takes them as they are, the OpenAI Agents SDK by its `function_tool`, LangChain and LangGraph by
+    `StructuredTool.from_function(coroutine=…)`: their names, parameters and docstrings are the tool's.
+
+    Args:
+        notebook: Whose memory it is.
+        session_key: Whose session; None is the owner's own.
+        write: Whether `memory_append` is among them.
+    """
+
+    async def search(
+        query: str,
+        maxResults: int | None = None,  # noqa: N803 - as the tool is called everywhere else
+        minScore: float | None = None,  # noqa: N803
+        sources: list[str] | None = None,
+        after: str | None = None,
+        before: str | None = None,
+        path: str | None = None,
+    ) -> dict[str, Any]:
+        narrowed = {"after": after, "before": before, "path": path}
+        answer = await memory_search(notebook, query, maxResults, minScore, sources=sources, session_key=session_key, **narrowed)
+        return dict(answer)
+
+    async def get(path: str, start: int | None = None, lines: int | None = None) -> dict[str, Any]:
+        return dict(await memory_get(notebook, path, start, lines, session_key=session_key))
+
+    async def append(text: str, kind: str = "day") -> dict[str, Any]:
+        return await memory_append(notebook, text, kind, session_key=session_key)
+
+    made: dict[str, AgentTool] = {"memory_search": search, "memory_get": get, **({"memory_append": append} if write else {})}
+    for name, function in made.items():
+        function.__name__ = function.__qualname__ = name
+        function.__doc__ = SCHEMAS[name]["description"]
+    return list(made.values())
 
 
 def prompt_section(notebook: Notebook, *, session_key: str | None = None) -> str:
