@@ -150,6 +150,7 @@ def test_every_provider_is_listed_as_it_is() -> None:
         assert re.findall(r"`(\w+)`", keys) == list(VARIABLES[name])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["write-a-provider", "write-a-ranker"])
 def test_a_tutorial_leads_to_green_laws(tmp_path: Path, name: str) -> None:
     """Its files, as printed, pass their own tests."""

@@ -11,6 +11,7 @@ import pytest
 
 
 @pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="a process that can be killed in the middle is forked")
+@pytest.mark.long
 def test_two_hundred_kills(tmp_path: Path) -> None:
     """At random moments, by a seed: the old truth or the new one, never a mixture, and in the end that of an index from scratch."""
     script = Path(__file__).with_name("crash.py")
@@ -20,6 +21,7 @@ def test_two_hundred_kills(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["killed"] >= 200
 
 
+@pytest.mark.long
 def test_four_readers_and_a_writer(tmp_path: Path) -> None:
     """CD-08: no error reaches a caller while another process writes and rebuilds; how long it takes is the benchmark's business."""
     script = Path(__file__).parents[2] / "benchmarks" / "sharing.py"

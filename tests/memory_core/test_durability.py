@@ -214,6 +214,7 @@ def test_a_note_that_changes_while_it_is_read_is_read_again(
     assert found(notebook, "meanwhile") == ["memory/b.md"]
 
 
+@pytest.mark.long
 def test_a_rebuild_gives_the_disk_back(opened: Callable[..., Notebook], write: Callable) -> None:
     """Under another chunking nearly every text is another one: what was is not kept for ever."""
     for number in range(60):

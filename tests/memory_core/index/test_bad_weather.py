@@ -91,6 +91,7 @@ def ledger(settings: Any) -> Any:
     return run(notebook.status(), inline=True).ledger
 
 
+@pytest.mark.long
 def test_ten_thousand_chunks_in_bad_weather(agent: Callable[..., Any], notes: int, tmp_path: Path) -> None:
     """Everything but the named texts has a vector, for at most 1.3 times the requests of a fair day; a second run sends nothing."""
     today = fair = Weather(bad=False)
@@ -121,6 +122,7 @@ def test_ten_thousand_chunks_in_bad_weather(agent: Callable[..., Any], notes: in
         assert "NaN" in reasons["memory/050.md"]
 
 
+@pytest.mark.long
 def test_killed_in_the_middle(agent: Callable[..., Any], notes: int, workspace: Path, tmp_path: Path) -> None:
     """SIGKILL: the next run goes on where it was, and pays again for no more than the requests that were under way."""
     weather = Weather(bad=True)
