@@ -15,6 +15,8 @@ MUTANTS = [*rankers.MUTANTS, *postprocessors.MUTANTS, *embedders.MUTANTS, *memor
 SOUND = [rankers.SOUND, *postprocessors.SOUND, *embedders.SOUND, memory.SOUND, plugins.SOUND]
 EXAMPLES = 200
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module", autouse=True)
 def _no_shrinking() -> Iterator[None]:

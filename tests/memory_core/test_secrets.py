@@ -22,6 +22,8 @@ WIRES = {"openai": "openai", "gemini": "gemini", "voyage": "openai", "mistral": 
 CASES = [("openai", behaviour) for behaviour in BEHAVIOURS if behaviour != "hang"]
 CASES += [(name, behaviour) for name in ("gemini", "voyage", "mistral", "ollama") for behaviour in ("right", "401", "nan")]
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize(("name", "behaviour"), CASES)
 def test_no_key_is_kept_or_shown(

@@ -28,4 +28,4 @@ def test_qmd_keeps_it(law: Law, daemon: bool, real_qmd: str) -> None:
         settings = load_settings(config, environ={"LOOSELEAF_STATE_DIR": str(state)}).for_agent(workspace=workspace)
         return QmdSlot(settings, Command(settings.memory.qmd.command, state / "qmd"))
 
-    law(make, max_examples=EXAMPLES)
+    law(make, max_examples=EXAMPLES if daemon else 2)
