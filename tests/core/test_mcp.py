@@ -225,7 +225,6 @@ _PARENT = """
 import os, subprocess, sys
 read, write = os.pipe()
 child = subprocess.Popen(sys.argv[1:], stdin=read, stdout=subprocess.PIPE, pass_fds=[write])
-child.stdout.readline if False else None
 print(child.pid, flush=True)
 os.write(write, sys.stdin.buffer.readline())
 child.stdout.readline()
