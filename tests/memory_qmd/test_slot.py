@@ -258,6 +258,13 @@ def test_fewer_words_are_asked_for_before_nothing_is_said(version: str, ready: M
     assert codes(found) == ["fewer-words"]
 
 
+def test_an_empty_workspace_says_so(slot: Make, fake: Any) -> None:
+    """No notes is not the same as no match."""
+    made = slot(fake.command)
+    run(made.sync(), inline=True)
+    assert codes(ask(made, "gateway")) == ["no-files"]
+
+
 def test_a_lost_collection_is_made_anew_once(ready: Make, fake: Any) -> None:
     """What QMD has lost is added again; where that does not help it is an error, not a loop."""
     made = ready()

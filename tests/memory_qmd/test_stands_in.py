@@ -119,6 +119,17 @@ def test_where_nobody_can_step_in_the_error_is_qmd_s(opened_qmd: Callable[..., N
         search(alone, "gateway")
 
 
+def test_where_both_fail_the_error_is_qmd_s(opened_qmd: Callable[..., Notebook], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is wrong with the one that was asked for is what has to be mended."""
+    notebook = opened_qmd("/old/path/qmd")
+    folder = notebook.settings.database.parent
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.write_text("a file where the index should be")
+    with pytest.raises(LooseleafError, match="'/old/path/qmd' is not on the PATH") as error:
+        search(notebook, "gateway")
+    assert "memory-core cannot step in" in error.value.__notes__[0]
+
+
 def test_rankers_and_post_processors_work_on_what_qmd_finds(opened_qmd: Callable[..., Notebook], fake: Any) -> None:
     """Decay of memory-core's lowers an old note that QMD found first; every step is explained."""
     fake.tell(rows=[row("memory-dir-main/2020-01-01.md"), row("memory-root-main/MEMORY.md", snippet="@@ -3,1 @@")])

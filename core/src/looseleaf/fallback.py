@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from .errors import ProviderError, ReadRefused, told
 from .reports import Forgotten, ProgressCallback, Status, SyncReport
@@ -15,6 +15,8 @@ from .types import Hit, Note, Page, Query, Retrieval
 
 if TYPE_CHECKING:
     from .protocols import Forgetting, Loading, MemorySlot
+
+T = TypeVar("T")
 
 _FIRST_S, _LONGEST_S = 5.0, 120.0
 _MISSES = 3  # so often in a row what may be better the next time is asked again at once
@@ -107,11 +109,7 @@ class FallbackSlot:
             self._rest.check()
             found = await self._slot.retrieve(query)
         except Exception as error:  # noqa: BLE001 - whatever keeps the slot from answering, the other one does
-            self._failed(error)
-            second = self._stand_in(error)
-            with suppress(Exception):  # what it knows already is an answer, too
-                await second.sync(budget_s=_FRESH_S)
-            other = await second.retrieve(query)
+            other = await self._instead(error, lambda second: _fresh(second, query))
             return replace(other, backend=self._substitute, notes=(self._reason(error), *self._notes, *other.notes))
         self._answered()
         return found
@@ -141,8 +139,7 @@ class FallbackSlot:
                 self._rest.check()
             report = await self._slot.sync(force=force, progress=progress, budget_s=budget_s)
         except Exception as error:  # noqa: BLE001 - as in `retrieve`
-            self._failed(error)
-            other = await self._stand_in(error).sync(force=force, progress=progress, budget_s=budget_s)
+            other = await self._instead(error, lambda second: second.sync(force=force, progress=progress, budget_s=budget_s))
             return replace(other, notes=(self._reason(error), *other.notes))
         self._answered()
         return report
@@ -153,8 +150,7 @@ class FallbackSlot:
             self._rest.check()
             status = await self._slot.status()
         except Exception as error:  # noqa: BLE001 - as in `retrieve`
-            self._failed(error)
-            other = await self._stand_in(error).status()
+            other = await self._instead(error, lambda second: second.status())
             told_why = {"fallback": {"from": self._name, "reason": told(error)}}
             return replace(other, details={**other.details, **told_why}, notes=(self._reason(error), *other.notes))
         return status
@@ -187,14 +183,22 @@ class FallbackSlot:
         if not getattr(error, "retryable", False) or self._misses >= _MISSES:
             self._rest.begin(error)
 
-    def _stand_in(self, error: Exception) -> MemorySlot:
-        if self._second is None:
-            try:
-                self._second = self._make()
-            except Exception as second:
-                error.add_note(f"{self._substitute} cannot step in: {told(second)}")
-                raise error from second
-        return self._second
+    async def _instead(self, error: Exception, work: Callable[[MemorySlot], Coroutine[Any, Any, T]]) -> T:
+        """Return what whoever steps in makes of it; where that fails, too, it is `error` that is raised."""
+        self._failed(error)
+        try:
+            self._second = self._second or self._make()
+            return await work(self._second)
+        except Exception as second:
+            error.add_note(f"{self._substitute} cannot step in: {told(second)}")
+            raise error from second
 
     def _reason(self, error: Exception) -> Note:
         return Note("fallback", f"{self._substitute} answers for {self._name}: {told(error)}")
+
+
+async def _fresh(slot: MemorySlot, query: Query) -> Retrieval:
+    """Return what a slot finds, after a short look at the notes; what it knows already is an answer, too."""
+    with suppress(Exception):
+        await slot.sync(budget_s=_FRESH_S)
+    return await slot.retrieve(query)

@@ -125,6 +125,8 @@ class QmdSlot:
         if not asked:
             return self._nothing(wanted)
         answer = self._ask(query, asked)
+        if not answer.rows and not self._refresh.state.files:
+            return self._nothing(wanted)
         places = Places(self._layout, asked)
         found = [(row, places.hit(row, rank, len(answer.rows))) for rank, row in enumerate(answer.rows)]
         hits: dict[str, Hit] = {}
