@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,9 +12,9 @@ import yaml
 
 from looseleaf import AgentSettings, Layout, Note, StoreError
 from looseleaf.settings.surface import Collection
-from looseleaf.workspace import Root
+from looseleaf.workspace import IGNORED_FOLDERS, Root
 
-from .command import Command
+from .command import Command, failure
 
 _OTHER = re.compile(r"[^a-z0-9-]+")
 _HELD_BY = re.compile(r"^\s*Name:\s*(\S+)", re.MULTILINE)
@@ -40,6 +40,18 @@ class Managed(NamedTuple):
     def as_root(self) -> Root:
         """Return it as the core knows folders."""
         return Root(self.root, self.pattern)
+
+    def files(self) -> Iterator[str]:
+        """Yield the path of each of its files below its folder, in order; nothing hidden, as QMD does it."""
+        root = self.as_root()
+        is_one = "/" not in self.pattern and "*" not in self.pattern  # a file of the folder itself: no need to go deeper
+        for folder, folders, names in os.walk(self.root):
+            folders[:] = [] if is_one else sorted(name for name in folders if name[0] != "." and name not in IGNORED_FOLDERS)
+            inside = os.path.relpath(folder, self.root).replace(os.sep, "/")
+            for name in sorted(names):
+                relative = name if inside == "." else f"{inside}/{name}"
+                if name[0] != "." and root.takes(relative):
+                    yield relative
 
 
 def managed(settings: AgentSettings, layout: Layout, exports: Path | None) -> list[Managed]:
@@ -116,8 +128,6 @@ def _add(command: Command, one: Managed, suffix: str, timeout_s: float) -> str:
         _remove(command, other[1], timeout_s)
         done = command.run(*arguments, timeout_s=timeout_s)
     if done.code != 0:
-        from .command import failure
-
         raise failure("qmd collection add", done)
     pattern = listed(command).get(one.name, ("", one.pattern))[1]
     if pattern != one.pattern:  # the whole folder would be indexed

@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from typing import NamedTuple
 from urllib.parse import unquote
 
 from looseleaf import Hit, Layout, LooseleafError
 from looseleaf.reading import open_below
-from looseleaf.workspace import IGNORED_FOLDERS
 
 from .answers import Row
 from .collection import Managed, owner
@@ -77,7 +76,7 @@ class Places:
     def _by_slug(self, collection: Managed, path: str, docid: str) -> Place | None:
         """Return the file whose path older versions wrote in this way; of several, the one whose content it is."""
         wanted = _slug(path)
-        alike = [relative for relative in _files(collection) if _slug(relative) == wanted]
+        alike = [relative for relative in collection.files() if _slug(relative) == wanted]
         if len(alike) > 1 and docid:
             alike = [relative for relative in alike if self._digest(collection, relative).startswith(docid)] or alike
         return Place(collection, alike[0], self.shown(collection, alike[0])) if alike else None
@@ -113,16 +112,6 @@ def _lines_of(row: Row) -> tuple[int, int]:
 
 def _whole(value: object) -> int:
     return value if isinstance(value, int) and value > 0 else 0
-
-
-def _files(collection: Managed) -> Iterator[str]:
-    for folder, folders, names in os.walk(collection.root):
-        folders[:] = sorted(name for name in folders if name[0] != "." and name not in IGNORED_FOLDERS)
-        inside = os.path.relpath(folder, collection.root).replace(os.sep, "/")
-        for name in sorted(names):
-            relative = name if inside == "." else f"{inside}/{name}"
-            if collection.as_root().takes(relative):
-                yield relative
 
 
 def _slug(path: str) -> str:

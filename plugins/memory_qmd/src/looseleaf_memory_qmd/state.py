@@ -10,8 +10,6 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Self
 
-from looseleaf.workspace import IGNORED_FOLDERS
-
 from .collection import Managed
 
 
@@ -58,18 +56,11 @@ def look(collections: Sequence[Managed]) -> tuple[str, int]:
     count = 0
     for one in collections:
         digest.update(f"{one}\0".encode("utf-8", "surrogateescape"))
-        for folder, folders, names in os.walk(one.root):
-            folders[:] = sorted(name for name in folders if name[0] != "." and name not in IGNORED_FOLDERS)
-            inside = os.path.relpath(folder, one.root).replace(os.sep, "/")
-            for name in sorted(names):
-                if name[0] == "." or not one.as_root().takes(name if inside == "." else f"{inside}/{name}"):
-                    continue
-                try:
-                    info = os.stat(os.path.join(folder, name), follow_symlinks=False)
-                except OSError:
-                    continue
-                count += 1
-                digest.update(f"{inside}/{name}\0{info.st_size}\0{info.st_mtime_ns}\0".encode("utf-8", "surrogateescape"))
-            if one.pattern.count("/") == 0 and "*" not in one.pattern:
-                break  # one file of the folder itself
+        for relative in one.files():
+            try:
+                info = os.stat(os.path.join(one.root, relative), follow_symlinks=False)
+            except OSError:
+                continue
+            count += 1
+            digest.update(f"{relative}\0{info.st_size}\0{info.st_mtime_ns}\0".encode("utf-8", "surrogateescape"))
     return digest.hexdigest(), count
