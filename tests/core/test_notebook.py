@@ -10,7 +10,6 @@ import pytest
 from conftest import found
 from looseleaf import Notebook, PluginError, ReadRefused
 from looseleaf._run import run
-from looseleaf.notebook import slot_name
 from looseleaf.opening import stage_names
 
 
@@ -77,8 +76,8 @@ def test_a_broken_slot_is_named(opened: Callable[..., Notebook], site: Path) -> 
 
 def test_the_qmd_backend_means_the_qmd_slot(agent: Callable) -> None:
     """`memory.backend = qmd` under memory-core is memory-qmd; another slot is left alone."""
-    assert slot_name(agent(memory={"backend": "qmd"})) == "memory-qmd"
-    assert slot_name(agent(memory={"backend": "qmd"}, plugins={"slots": {"memory": "other"}})) == "other"
+    assert agent(memory={"backend": "qmd"}).slot == "memory-qmd"
+    assert agent(memory={"backend": "qmd"}, plugins={"slots": {"memory": "other"}}).slot == "other"
 
 
 @pytest.mark.parametrize(
@@ -146,18 +145,6 @@ def test_a_query_that_matches_nothing_says_so(opened: Callable, write: Callable)
     notebook = opened()
     assert found(notebook, "ZXQ_NO_MATCH") == []
     assert codes(run(notebook.search("ZXQ_NO_MATCH"), inline=True).notes) == ["no-match"]
-
-
-def test_groups_never_find_the_curated_memory(opened: Callable, write: Callable) -> None:
-    """MEMORY.md is neither searched nor read in a group or channel."""
-    write("MEMORY.md", "The gateway is private.")
-    write("memory/a.md", "The gateway is shared.")
-    notebook = opened()
-    assert set(found(notebook, "gateway")) == {"MEMORY.md", "memory/a.md"}
-    for key in ("agent:main:telegram:group:5", "agent:main:discord:channel:9"):
-        assert found(notebook, "gateway", session_key=key) == ["memory/a.md"]
-        with pytest.raises(ReadRefused, match="groups"):
-            run(notebook.read("./MEMORY.md", session_key=key), inline=True)
 
 
 def test_closing_twice_is_harmless(opened: Callable) -> None:

@@ -148,14 +148,6 @@ def test_a_file_without_permission_is_told(layout: Layout, workspace: Path, monk
         read_page(layout, "memory/a.md")
 
 
-def test_groups_never_see_the_curated_memory(layout: Layout) -> None:
-    """MEMORY.md is private, by whatever name it is asked for."""
-    for path in ("MEMORY.md", "./MEMORY.md", "memory/../MEMORY.md", str(layout.workspace / "MEMORY.md")):
-        with pytest.raises(ReadRefused, match="groups and channels"):
-            read_page(layout, path, private=False)
-    assert read_page(layout, "memory/a.md", private=False).text
-
-
 def test_a_large_file_is_streamed(layout: Layout, write: Callable) -> None:
     """MG-05: two lines of a large file cost no more memory than a page."""
     file = write("memory/large.md", "")

@@ -27,6 +27,27 @@ def test_the_kind_of_chat(key: str | None, kind: str) -> None:
     assert is_private(key) == (kind == "direct")
 
 
+@pytest.mark.parametrize(
+    ("key", "private"),
+    [
+        ("", True),
+        ("agent:main:direct:alice", True),
+        ("agent:main:telegram:work:direct:5", True),  # one account of several
+        ("agent:main:signal:dm:5", True),
+        ("agent:main:subagent:7", True),
+        ("agent:main:matrix:room:7", False),
+        ("agent:main:telegram:slash:5", False),
+        ("alice", False),
+        ("agent:direct:matrix:room:7", False),
+        ("agent:main:slack:channel:direct", False),
+        ("agent:main:matrix:room:7:subagent:dm", False),  # as its parent
+    ],
+)
+def test_an_unknown_kind_of_chat_is_shared(key: str, private: bool) -> None:
+    """What is not known to be the owner's is kept from curated memory, though rules take it for a direct chat."""
+    assert is_private(key) == private
+
+
 SEEDS = Scope(
     "deny",
     (

@@ -304,6 +304,21 @@ def test_in_a_group_curated_memory_and_sessions_are_not_asked(ready: Make, fake:
     assert "sessions-main" not in fake.called("search")[0]
 
 
+def test_in_a_group_curated_memory_is_known_under_other_names(
+    ready: Make, fake: Any, tmp_path: Path, write: Callable[[str, str], Path]
+) -> None:
+    """A collection outside the workspace that holds it as a hard link, or another agent's."""
+    team = tmp_path / "team"
+    team.mkdir()
+    (team / "MEMORY.md").write_text("the gateway\n")
+    os.link(write("MEMORY.md", "the gateway\n"), team / "copy.md")
+    fake.tell(rows=[row("team-main/MEMORY.md"), row("team-main/copy.md")])
+    made = ready(paths=[{"path": str(team), "name": "Team"}])
+    assert paths(ask(made, "gateway", private=False)) == []
+    assert set(paths(ask(made, "gateway"))) == {"qmd/team-main/MEMORY.md", "qmd/team-main/copy.md"}
+    assert run(made.read("qmd/team-main/copy.md"), inline=True).identity in made._layout.curated_identities()
+
+
 def test_files_outside_are_read_by_their_collection_and_nothing_else_is(ready: Make, fake: Any, tmp_path: Path) -> None:
     """`qmd/<collection>/<path>` opens with memory_get; `..`, links and other files do not."""
     team = tmp_path / "team notes"

@@ -7,7 +7,7 @@ import stat
 from typing import Literal, NamedTuple, TypeAlias
 
 from .errors import LooseleafError
-from .session import is_main
+from .session import access, is_main
 from .settings import AgentSettings
 from .workspace import CURATED, Layout
 
@@ -43,15 +43,17 @@ def append(settings: AgentSettings, text: str, kind: Kind | str = "day", *, sess
         raise LooseleafError("the text holds NUL, which no note can hold")
     if kind not in ("day", "lasting"):
         raise LooseleafError(f"there is no kind {kind!r}: it is day or lasting")
+    if refusal := access(settings, session_key).refusal:
+        raise LooseleafError(refusal)
     layout = Layout.of(settings)
     if kind == "lasting":
-        if not is_main(session_key):
-            raise LooseleafError("curated memory is written in the owner's own session only")
         curated = layout.curated()
         folder, name = settings.workspace, os.path.basename(curated.path) if curated else CURATED[0]
     else:
         folder, name = settings.workspace / "memory", f"{settings.now().date():%Y-%m-%d}.md"
     shown = layout.shown(str(folder / name))
+    if not is_main(session_key) and layout.is_curated(shown):
+        raise LooseleafError("curated memory is written in the owner's own session only")
     try:
         if kind == "day":
             folder.mkdir(exist_ok=True)

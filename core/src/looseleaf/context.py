@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from .errors import ReadRefused
 from .reading import locate, open_below
-from .session import is_main
+from .session import access, is_main
 from .settings import AgentSettings
 from .workspace import Layout
 
@@ -38,15 +38,18 @@ def session_context(settings: AgentSettings, session_key: str | None = None, *, 
     """Return the files that a session starts with, at most `chars` characters of each; those that are not there are left out.
 
     Curated memory (its beginning) is given to the owner's own session only: groups, channels, direct chats of others and keys of
-    unknown kind are shared. Of a day's notes it is the end, which is the newest. Days are days of the user's time zone.
+    unknown kind are shared. Of a day's notes it is the end, which is the newest. Days are days of the user's time zone. A chat that
+    `memory.qmd.scope` denies is given nothing.
     """
+    if access(settings, session_key).refusal:
+        return []
     layout = Layout.of(settings)
     today = settings.now().date()
     curated = layout.curated()
     paths = [layout.shown(curated.path)] if curated and is_main(session_key) else []
     days = [f"memory/{day:%Y-%m-%d}.md" for day in (today - timedelta(days=1), today)]
     parts = [_part(layout, path, chars, tail=False) for path in paths]
-    parts += [_part(layout, path, chars, tail=True) for path in days]
+    parts += [_part(layout, path, chars, tail=True) for path in days if is_main(session_key) or not layout.is_curated(path)]
     return [part for part in parts if part is not None and part.text.strip()]
 
 

@@ -110,9 +110,7 @@ def reply_to_show(reply: str) -> str:
 
 
 def _refusal(settings: AgentSettings, options: MemoryFlush, workspace_access: str, *, heartbeat: bool) -> str:
-    from .notebook import slot_name
-
-    if slot_name(settings) is None:
+    if settings.slot is None:
         return 'memory is off: plugins.slots.memory is "none"'
     if not options.enabled:
         return "compaction.memoryFlush.enabled is false"

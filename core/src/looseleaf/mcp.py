@@ -123,14 +123,16 @@ class _Server(Server[None]):
 
     async def list_resources(self) -> list[Resource]:
         """Return every memory file that this session may read."""
-        from .session import is_private
+        from .session import access
 
-        private = is_private(self.serving.session_key)
+        allowed = access(_opened(self.serving).settings, self.serving.session_key)
+        if allowed.refusal:
+            return []
         found = await anyio.to_thread.run_sync(lambda: [item for item in self.layout.walk() if isinstance(item, Found)])
         return [
             Resource.model_validate({"uri": f"{_SCHEME}{quote(item.path)}", "name": item.path, "mimeType": "text/markdown"})
             for item in found
-            if private or not self.layout.is_curated(item.path)
+            if allowed.private or not self.layout.is_curated(item.path)
         ]
 
     async def read_resource(self, uri: Any, context: Any = None) -> list[ReadResourceContents]:

@@ -18,9 +18,9 @@ from .present import present
 from .protocols import Loading, MemorySlot
 from .reports import Forgotten, Probe, ProgressCallback, Status, SyncReport
 from .results import SearchResult, Step, Trace
-from .session import denied, is_private
-from .settings import AgentSettings
-from .types import Fallback, Hit, Note, Page, Query
+from .session import access
+from .settings import QMD, AgentSettings
+from .types import Fallback, Hit, Note, Page, Query, Retrieval
 from .workspace import Layout
 
 if TYPE_CHECKING:
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-QMD = "memory-qmd"
 _MOST_CANDIDATES = 200
 _TRANSCRIPTS = ("sessions/", "qmd/sessions-")
+_NOT_SHARED = "curated memory and transcripts are not shown in groups, channels and chats of unknown kind"
 OFF = Note("memory-off", 'memory is off: plugins.slots.memory is "none". Set it to "memory-core" to turn it on.')
 
 
@@ -89,11 +89,12 @@ class Notebook:
     ) -> SearchResult:
         if self.slot is None or self.pipeline is None:
             return SearchResult(notes=self.notes or (OFF,))
-        backend = slot_name(self.settings) or "none"
+        backend = self.settings.slot or "none"
         if not text.strip():
             return SearchResult(notes=(Note("empty-query", "the query is empty: give it a word or a question"),), backend=backend)
-        if refusal := self._refusal(session_key):
-            return SearchResult(notes=(Note("scope", refusal),), backend=backend)
+        allowed = access(self.settings, session_key)
+        if allowed.refusal:
+            return SearchResult(notes=(Note("scope", allowed.refusal),), backend=backend)
         options = self.settings.search.query
         wanted = max(1, options.max_results if limit is None else limit)
         if backend == QMD:
@@ -105,10 +106,12 @@ class Notebook:
             now=self.settings.now(),
             candidates=_MOST_CANDIDATES if only else min(_MOST_CANDIDATES, max(1, wanted * options.hybrid.candidate_multiplier)),
             sources=("memory", "sessions") if self.settings.search.with_sessions() else ("memory",),
-            private=is_private(session_key),
+            private=allowed.private,
             stage_timeout_s=options.stage_timeout_ms / 1000,
         )
         found = await self.slot.retrieve(query)
+        if not allowed.private:
+            found = self._shared(found)
         if only:
             found = replace(found, lists={name: [hit for hit in hits if only.takes(hit)] for name, hits in found.lists.items()})
         pipeline = self.pipeline
@@ -129,16 +132,17 @@ class Notebook:
             shown, tuple(notes), found.backend or backend, found.mode, found.provider, found.model, traces, fallback
         )
 
-    def _refusal(self, session_key: str | None) -> str:
-        """Return why this chat is none of memory's business, or an empty string; who is refused is logged."""
-        if session_key is None or slot_name(self.settings) != QMD:
-            return ""
-        refusal = denied(self.settings.memory.qmd.scope, session_key)
-        if refusal:
-            import logging
-
-            logging.getLogger(__name__).warning("%s; see memory.qmd.scope", refusal)
-        return refusal
+    def _shared(self, found: Retrieval) -> Retrieval:
+        """Take out what only private sessions see, whatever the slot gave."""
+        layout = Layout.of(self.settings)
+        secret = {
+            hit.id: hit._replace(text="")
+            for hits in found.lists.values()
+            for hit in hits
+            if hit.source == "sessions" or layout.is_curated(hit.path)
+        }
+        lists = {name: [hit for hit in hits if hit.id not in secret] for name, hits in found.lists.items()}
+        return replace(found, lists=lists, withheld=(*found.withheld, *secret.values()))
 
     async def _load(self, slot: Loading, ranked: Ranking, limit: int) -> None:
         """Read the text of the hits that need it: all for post-processors, else as many as are shown."""
@@ -165,13 +169,18 @@ class Notebook:
         """
         if self.slot is None:
             raise ReadRefused(path, "memory is off")
-        if refusal := self._refusal(session_key):
-            raise ReadRefused(path, refusal)
-        if not is_private(session_key) and path.strip().rpartition("/")[2].lower() == "memory.md":
-            raise ReadRefused(path, "curated memory is not shown in groups and channels")
-        if not is_private(session_key) and path.strip().startswith(_TRANSCRIPTS):
-            raise ReadRefused(path, "transcripts are not shown in groups and channels")
-        return await self.slot.read(path, start, lines)
+        allowed = access(self.settings, session_key)
+        if allowed.refusal:
+            raise ReadRefused(path, allowed.refusal)
+        if allowed.private:
+            return await self.slot.read(path, start, lines)
+        layout = Layout.of(self.settings)
+        if path.strip().startswith(_TRANSCRIPTS) or layout.is_curated(path.strip()):
+            raise ReadRefused(path, _NOT_SHARED)
+        page = await self.slot.read(path, start, lines)
+        if page.identity in layout.curated_identities() or layout.is_curated(page.path):
+            raise ReadRefused(path, _NOT_SHARED)  # by another name
+        return page
 
     def session_context(self, session_key: str | None = None, *, chars: int | None = None) -> list[ContextPart]:
         """Return the files that a session starts with; see `context.session_context`."""
@@ -223,7 +232,7 @@ class Notebook:
         """
         forget = getattr(self.slot, "forget", None)
         if forget is None:
-            raise StoreError(f"{slot_name(self.settings) or 'none'} cannot forget")
+            raise StoreError(f"{self.settings.slot or 'none'} cannot forget")
         forgotten: Forgotten = await forget()
         return forgotten
 
@@ -251,20 +260,10 @@ class Notebook:
         await self.aclose()
 
 
-def slot_name(settings: AgentSettings) -> str | None:
-    """Return the memory slot that config selects, or None for `none`. `memory.backend: qmd` under memory-core is memory-qmd."""
-    name = settings.plugins.slots.memory.strip()
-    if name.lower() == "none":
-        return None
-    if name == "memory-core" and settings.memory.backend == "qmd":
-        return QMD
-    return name
-
-
 async def _beside(prompt: bool, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Return what `function` returns; where it is not prompt, it runs beside the event loop."""
     return function(*args, **kwargs) if prompt else await in_thread(function, *args, **kwargs)
 
 
 def _withheld(hit: Hit) -> Trace:
-    return Trace(hit, (Step("scope", None, "curated memory is not searched in groups and channels"),))
+    return Trace(hit, (Step("scope", None, _NOT_SHARED),))

@@ -11,7 +11,7 @@ from ._embedders import configured_embedders
 from ._plugins import Plugins
 from .errors import PluginError
 from .fallback import FallbackSlot
-from .notebook import OFF, Notebook, slot_name
+from .notebook import OFF, Notebook
 from .pipeline import Pipeline, by_evidence
 from .settings import AgentSettings
 from .settings.surface import QuerySettings
@@ -35,7 +35,7 @@ def open_notebook(
     environ = os.environ if environ is None else environ
     installed = catalog or cached_scan(settings.state_dir / "cache" / "plugins.json")
     plugins = Plugins(installed, settings)
-    name = slot_name(settings)
+    name = settings.slot
     if not settings.search.enabled:
         off = Note("memory-off", "memory search is off: agents.defaults.memorySearch.enabled is false")
         return Notebook(settings, None, None, plugins, notes=(off,))

@@ -10,6 +10,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import BinaryIO
 
 from .errors import ReadRefused
@@ -22,28 +23,27 @@ _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getatt
 _LINK = "it is a symbolic link, or lies below one; list its target under extraPaths to allow it"
 
 
-def read_page(
-    layout: Layout, path: str, start: int = 1, lines: int | None = None, *, chars: int = DEFAULT_CHARS, private: bool = True
-) -> Page:
+def read_page(layout: Layout, path: str, start: int = 1, lines: int | None = None, *, chars: int = DEFAULT_CHARS) -> Page:
     """Return `lines` lines of the memory file at `path` from line `start`: at most 120 lines and `chars` characters unless asked.
 
     A missing file and a start past the end give an empty page whose `status` says so. The file is streamed.
 
     Raises:
-        ReadRefused: `path` is no memory file, or `private` is false and it is the curated memory.
+        ReadRefused: `path` is no memory file.
     """
     start = max(1, start)
     wanted = DEFAULT_LINES if lines is None else max(1, lines)
-    root, relative = locate(layout, path, private=private)
+    root, relative = locate(layout, path)
     shown = layout.shown(os.path.join(root.path, *relative) if relative else root.path)
     try:
         with open_below(root, relative, path) as file:
-            return _page(file, shown, start, wanted, chars)
+            info = os.fstat(file.fileno())
+            return replace(_page(file, shown, start, wanted, chars), identity=(info.st_dev, info.st_ino))
     except FileNotFoundError:
         return Page(shown, status="not_found")
 
 
-def locate(layout: Layout, path: str, *, private: bool = True) -> tuple[Root, tuple[str, ...]]:
+def locate(layout: Layout, path: str) -> tuple[Root, tuple[str, ...]]:
     """Return the root that `path` belongs to and its parts below it.
 
     Raises:
@@ -63,8 +63,6 @@ def locate(layout: Layout, path: str, *, private: bool = True) -> tuple[Root, tu
     full = os.path.normpath(os.path.join(layout.workspace, asked))
     inside = False
     for root, relative in _owners(layout, full):
-        if not private and not relative and layout.is_curated(layout.shown(root.path)):
-            raise ReadRefused(path, "curated memory is not shown in groups and channels")
         if not relative or root.takes("/".join(relative)):
             return root, relative
         inside = True

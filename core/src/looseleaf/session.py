@@ -5,11 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from .settings import QMD
+from .settings.surface import Scope, ScopeMatch, ScopeRule
+
 if TYPE_CHECKING:
-    from .settings.surface import Scope, ScopeMatch
+    from .settings import AgentSettings
 
 ChatType: TypeAlias = Literal["direct", "group", "channel"]
-_KINDS = frozenset({"group", "channel", "direct", "dm"})
+_DIRECT = frozenset({"direct", "dm"})
+_KINDS = _DIRECT | {"group", "channel"}
+_OWN = frozenset({"", "main", "cron", "subagent"})
+#: Who may ask QMD where config says nothing.
+_DIRECT_CHATS = Scope("deny", (ScopeRule("allow", ScopeMatch(chat_type="direct")),))
 _CHILD = re.compile(r"(?:^|:)subagent:.*$")  # what an agent hands on to another one belongs to the chat of the first
 
 
@@ -49,13 +56,42 @@ def chat_type(session_key: str | None) -> ChatType:
 
 
 def is_private(session_key: str | None) -> bool:
-    """Tell whether MEMORY.md may be read in this session: never in groups and channels."""
-    return chat_type(session_key) == "direct"
+    """Tell whether MEMORY.md may be read in this session: the owner's own, a direct chat, a job; a key of unknown kind is shared."""
+    if not session_key:
+        return True
+    session = session_of(session_key)
+    tokens = session.key.split(":")
+    return session.chat_type == "direct" and (tokens[0] in _OWN or not _DIRECT.isdisjoint(tokens))
 
 
 def is_main(session_key: str | None) -> bool:
     """Tell whether this is the owner's own session, which starts with curated memory; a key of unknown kind is shared."""
     return not session_key or session_of(session_key).key in ("", "main")
+
+
+class Access(NamedTuple):
+    """What one session may see of a memory.
+
+    Attributes:
+        refusal: Why it may see nothing, or an empty string.
+        private: Whether it may see curated memory and transcripts.
+    """
+
+    refusal: str = ""
+    private: bool = True
+
+
+def access(settings: AgentSettings, session_key: str | None) -> Access:
+    """Return what this session may see, in every slot: `memory.qmd.scope` where it is written. Who is refused is logged."""
+    if not session_key:
+        return Access()
+    scope = settings.memory.qmd.scope or (_DIRECT_CHATS if settings.slot == QMD else Scope())
+    refusal = denied(scope, session_key)
+    if refusal:
+        import logging
+
+        logging.getLogger(__name__).warning("%s; see memory.qmd.scope", refusal)
+    return Access(refusal, is_private(session_key))
 
 
 def denied(scope: Scope, session_key: str | None) -> str:

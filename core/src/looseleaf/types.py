@@ -176,6 +176,7 @@ class Page:
         truncated: Whether there is more.
         next_start: Where to go on reading, or None.
         status: `ok`, `not_found`, `empty` (a file of 0 bytes) or `past_end`.
+        identity: Device and inode of the file that was read, by which the host knows a file under all its names; None is unknown.
     """
 
     path: str
@@ -185,3 +186,4 @@ class Page:
     truncated: bool = False
     next_start: int | None = None
     status: Literal["ok", "not_found", "empty", "past_end"] = "ok"
+    identity: tuple[int, int] | None = field(default=None, repr=False, compare=False)

@@ -260,5 +260,24 @@ class Layout:
             return None
 
     def is_curated(self, path: str) -> bool:
-        """Tell whether `path` is the curated memory, which groups and channels never see."""
-        return path.lower() == "memory.md"
+        """Tell whether the file shown as `path` is curated memory, which groups and channels never see.
+
+        It is one by its name, in whatever folder, and by being the same file as the workspace's own: links count, too.
+        """
+        if path.rpartition("/")[2].lower() == "memory.md":
+            return True
+        identity = _identity(self.workspace / path)
+        return identity is not None and identity in self.curated_identities()
+
+    def curated_identities(self) -> frozenset[tuple[int, int]]:
+        """Return device and inode of the workspace's curated memory; a link stands for what it leads to."""
+        found = (_identity(self.workspace / name) for name in CURATED)
+        return frozenset(identity for identity in found if identity)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        info = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return info.st_dev, info.st_ino

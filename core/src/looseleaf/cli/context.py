@@ -17,15 +17,14 @@ from ._output import print_json, printable
 def command(session: str | None, chars: int, agent: str | None, workspace: str | None, config: str | None, as_json: bool) -> int:
     """Print today's and yesterday's notes, and curated memory in the owner's own session."""
     from ..context import as_text, session_context
-    from ..notebook import slot_name
 
     _, settings = load(config, agent, workspace)
-    parts = session_context(settings, session, chars=chars) if slot_name(settings) else []
+    parts = session_context(settings, session, chars=chars) if settings.slot else []
     if as_json:
         print_json([{"path": part.path, "text": part.text, "from": part.start, "truncated": part.cut} for part in parts])
     elif parts:
         print(printable(as_text(parts)))
     else:
-        why = f"no note of today or yesterday in {settings.workspace}" if slot_name(settings) else "memory is off"
+        why = f"no note of today or yesterday in {settings.workspace}" if settings.slot else "memory is off"
         click.echo(f"looseleaf: nothing to start with: {why}", err=True)
     return 0

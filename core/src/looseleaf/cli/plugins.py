@@ -23,7 +23,6 @@ def command(
     from .._catalog import scan
     from .._plugins import Plugins
     from ..errors import PluginError
-    from ..notebook import slot_name
     from ..opening import open_notebook, stage_names
     from ..types import Note
 
@@ -43,7 +42,7 @@ def command(
         notes.append(Note("broken", str(error)))
         trace = "".join(traceback.format_exception(error.__cause__)) if error.__cause__ else ""
         failed = True
-    slot = slot_name(settings)
+    slot = settings.slot
     selected = {
         "memory": {slot} if slot else set(),
         "embedder": {embedder} if slot else set(),

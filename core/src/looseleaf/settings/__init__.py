@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ._agent import AgentSettings
+from ._agent import QMD, AgentSettings
 from ._load import Settings, load_settings, parse
 from ._secrets import resolve_secret
 from .surface import MemorySearch
 
-__all__ = ["AgentSettings", "MemorySearch", "Settings", "load_settings", "parse", "resolve_secret"]
+__all__ = ["QMD", "AgentSettings", "MemorySearch", "Settings", "load_settings", "parse", "resolve_secret"]

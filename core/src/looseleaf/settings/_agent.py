@@ -10,6 +10,8 @@ from typing import Any
 
 from .surface import Compaction, ContextLimits, Memory, MemorySearch, Models, Plugins
 
+QMD = "memory-qmd"
+
 
 @dataclass(frozen=True, slots=True)
 class AgentSettings:
@@ -34,6 +36,14 @@ class AgentSettings:
     compaction: Compaction = field(default_factory=Compaction)
     context_limits: ContextLimits = field(default_factory=ContextLimits)
     timezone: tzinfo | None = None
+
+    @property
+    def slot(self) -> str | None:
+        """The memory slot that is selected, or None for `none`. `memory.backend: qmd` under memory-core is memory-qmd."""
+        name = self.plugins.slots.memory.strip()
+        if name.lower() == "none":
+            return None
+        return QMD if name == "memory-core" and self.memory.backend == "qmd" else name
 
     def plugin(self, name: str) -> Mapping[str, Any]:
         """Return `plugins.entries.<name>.config`, which `parse` checks against a class of the plugin's own."""

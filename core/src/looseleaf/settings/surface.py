@@ -365,8 +365,8 @@ class ScopeRule(_Strict):
 
 @dataclass(frozen=True, slots=True)
 class Scope(_Strict):
-    default: Literal["allow", "deny"] = "deny"
-    rules: tuple[ScopeRule, ...] = (ScopeRule("allow", ScopeMatch(chat_type="direct")),)
+    default: Literal["allow", "deny"] = "allow"
+    rules: tuple[ScopeRule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,7 +382,7 @@ class Qmd(_Strict):
     sessions: QmdSessions = field(default_factory=QmdSessions)
     update: QmdUpdate = field(default_factory=QmdUpdate)
     limits: QmdLimits = field(default_factory=QmdLimits)
-    scope: Scope = field(default_factory=Scope)
+    scope: Scope | None = None  # unset: direct chats in memory-qmd, every chat elsewhere
 
 
 @dataclass(frozen=True, slots=True)

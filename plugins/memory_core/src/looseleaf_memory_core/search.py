@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from looseleaf import Hit, Layout, Note, Query, Retrieval
 from looseleaf.settings import MemorySearch
 from looseleaf.types import Mode
-from looseleaf.workspace import CURATED
 
 from .days import Asked, asked_days
 from .index.source import PLACE, Reader
@@ -286,8 +285,8 @@ class Searcher:
     def _curated_chunks(self) -> int:
         """Return how many candidates could be of the curated memory, which a group does not see."""
         chunks, files = f"chunk_{self._generation}", f"file_{self._generation}"
-        sql = f"SELECT count(*) FROM {chunks} AS chunk JOIN {files} AS file ON file.id = file WHERE path IN (?, ?)"
-        return int(self._db.execute(sql, CURATED).get)
+        sql = f"SELECT count(*) FROM {chunks} AS chunk JOIN {files} AS file ON file.id = file WHERE path LIKE 'memory.md' OR path LIKE '%/memory.md'"
+        return int(self._db.execute(sql).get)
 
     def _no_files(self) -> Note:
         roots = ", ".join(self._layout.shown(root.path) for root in self._layout.roots())

@@ -53,6 +53,11 @@ class Places:
         day = self._layout.day_of(place.shown)
         return Hit(f"{place.shown}:{start}", place.shown, start, end, text, score, source=place.collection.source, day=day)
 
+    def is_curated(self, row: Row) -> bool:
+        """Tell whether a row is of curated memory, in whatever collection, by whatever name."""
+        place = self.place(row)
+        return place is not None and self._layout.is_curated(os.path.join(place.collection.root, place.relative))
+
     def place(self, row: Row) -> Place | None:
         """Return which file a row means, or None."""
         where = str(row.get("file") or "")

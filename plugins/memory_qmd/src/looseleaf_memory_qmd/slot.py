@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from looseleaf import (
@@ -128,10 +129,11 @@ class QmdSlot:
         if not answer.rows and not self._refresh.state.files:
             return self._nothing(wanted)
         places = Places(self._layout, asked)
-        found = [(row, places.hit(row, rank, len(answer.rows))) for rank, row in enumerate(answer.rows)]
+        rows = answer.rows if query.private else [row for row in answer.rows if not places.is_curated(row)]
+        found = [(row, places.hit(row, rank, len(rows))) for rank, row in enumerate(rows)]
         hits: dict[str, Hit] = {}
         for _, hit in found:
-            if hit and (query.private or not self._layout.is_curated(hit.path)):
+            if hit:
                 hits.setdefault(hit.id, hit)
         notes = answer.notes
         lost = [str(row.get("file") or row.get("docid")) for row, hit in found if hit is None]
@@ -179,7 +181,7 @@ class QmdSlot:
         # The collection's folder is a layout of its own, so that what holds for notes holds here.
         outside = Layout(self._layout.workspace, [(collection.root, collection.pattern)])
         page = read_page(outside, f"{collection.root}/{relative}", start, lines, chars=chars)
-        return Page(path.strip(), page.text, page.start, page.lines, page.truncated, page.next_start, page.status)
+        return replace(page, path=path.strip())
 
     def _status(self) -> Status:
         state, options = self._refresh.state, self._settings.memory.qmd
