@@ -93,6 +93,19 @@ def test_links_lead_somewhere(path: Path) -> None:
             assert (path.parent / target).exists(), target
 
 
+def test_every_hole_has_a_test_that_exists() -> None:
+    """docs/security.md names for each kind of report what holds it shut."""
+    rows = re.findall(
+        r"^\| (?!hole|---)([^|]+) \| [^|]+ \| ([^|]+) \|$", (ROOT / "docs" / "security.md").read_text("utf-8"), re.MULTILINE
+    )
+    assert len(rows) >= 24
+    for hole, named in rows:
+        tests = re.findall(r"`(tests/[\w/.]+)::(\w+)`", named)
+        assert tests, hole
+        for file, test in tests:
+            assert f"def {test}(" in (ROOT / file).read_text("utf-8"), f"{hole}: {file}::{test}"
+
+
 def test_the_readme_says_how_to_remember(tmp_path: Path) -> None:
     """UX-08: writing is appending to a file, as printed, and the next search finds it."""
     import os

@@ -54,6 +54,23 @@ def test_nothing_is_overwritten(theirs: Path, workspace: Path, tmp_path: Path) -
     assert target.read_text() == "mine"
 
 
+def test_no_copy_leaves_the_workspace(theirs: Path, workspace: Path, tmp_path: Path) -> None:
+    """A linked folder on the way is not written through, and a collection's name is no path."""
+    (workspace / "memory" / "imported").mkdir(parents=True)
+    (tmp_path / "out").mkdir()
+    (workspace / "memory" / "imported" / "basic-memory").symlink_to(tmp_path / "out")
+    with pytest.raises(LooseleafError, match="below a symbolic link"):
+        carry_out(plan("basic-memory", str(theirs), workspace, tmp_path), workspace)
+    config = tmp_path / "index.yml"
+    names = ["../../up", "..\\..\\up", "C:up", ".."]
+    config.write_text(json.dumps({"collections": {name: {"path": str(theirs)} for name in names}}))
+    copies = plan("qmd", str(config), workspace, tmp_path)
+    assert {copy.target.rpartition("/")[0] for copy in copies if "/projects/" not in copy.target} == {
+        "memory/imported/qmd/-..-up", "memory/imported/qmd/C-up", "memory/imported/qmd",
+    }  # fmt: skip
+    assert list((tmp_path / "out").iterdir()) == []
+
+
 def test_memsearch_and_qmd(workspace: Path, tmp_path: Path, theirs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """memsearch's folder in the workspace; QMD's collections by their names and patterns."""
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)

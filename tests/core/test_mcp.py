@@ -246,7 +246,7 @@ def test_it_ends_with_its_parent(workspace: Path, environ: dict[str, str]) -> No
 
 
 def test_over_http_on_this_machine_alone(workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]) -> None:
-    """The same tools; a request that a web page could make is refused by its Origin or Host."""
+    """The same tools; what a web page could send is refused by its Origin or Host, and other users by the token, which is kept."""
     write("MEMORY.md", "alpha\n")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -254,6 +254,7 @@ def test_over_http_on_this_machine_alone(workspace: Path, environ: dict[str, str
     words = [*PROGRAM, "--http", "--port", str(port), "-w", str(workspace)]
     url = f"http://127.0.0.1:{port}/mcp"
     headers = {"Accept": "application/json, text/event-stream"}
+    token = Path(environ["LOOSELEAF_STATE_DIR"]) / "mcp-token"
 
     async def main() -> None:
         async with httpx.AsyncClient(trust_env=False) as client:
@@ -263,10 +264,19 @@ def test_over_http_on_this_machine_alone(workspace: Path, environ: dict[str, str
                     break
                 except httpx.ConnectError:
                     await asyncio.sleep(0.05)
+            for wrong in ("", "Bearer x", token.read_text()):
+                refused = await client.post(url, json=INITIALIZE, headers={**headers, "Authorization": wrong})
+                assert (refused.status_code, "token" in refused.text) == (401, True)
+            assert token.stat().st_mode & 0o077 == 0
+            headers["Authorization"] = f"Bearer {token.read_text()}"
             for name, value in (("Origin", "http://evil.example"), ("Host", f"evil.example:{port}")):
                 refused = await client.post(url, json=INITIALIZE, headers={**headers, name: value})
                 assert refused.status_code in (403, 421)
-        async with streamable_http_client(url) as streams, ClientSession(*streams[:2]) as session:
+        async with (
+            httpx.AsyncClient(trust_env=False, headers=headers) as client,
+            streamable_http_client(url, http_client=client) as streams,
+            ClientSession(*streams[:2]) as session,
+        ):
             await session.initialize()
             assert answer(await session.call_tool("memory_search", {"query": "alpha"}))["results"]
 

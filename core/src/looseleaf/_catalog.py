@@ -6,9 +6,12 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
+
+from .files import write_whole
 
 KINDS = ("memory", "embedder", "ranker", "postprocessor", "extension")
 
@@ -77,13 +80,8 @@ def cached_scan(cache: Path) -> Catalog:
     except (OSError, ValueError, KeyError, TypeError):
         pass
     entries = list(_read(None))
-    try:
-        cache.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        fresh = cache.with_suffix(f".{os.getpid()}")
-        fresh.write_text(json.dumps({"stamp": stamp, "entries": entries}), encoding="utf-8")
-        fresh.replace(cache)
-    except OSError:
-        pass  # a state directory that cannot be written costs time, nothing else
+    with suppress(OSError):  # a state directory that cannot be written costs time, nothing else
+        write_whole(cache, json.dumps({"stamp": stamp, "entries": entries}).encode())
     return Catalog(entries)
 
 

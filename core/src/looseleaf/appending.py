@@ -7,6 +7,7 @@ import stat
 from typing import Literal, NamedTuple, TypeAlias
 
 from .errors import LooseleafError
+from .files import make_folder
 from .session import access, is_main
 from .settings import AgentSettings
 from .workspace import CURATED, Layout
@@ -67,7 +68,7 @@ def append(settings: AgentSettings, text: str, kind: Kind | str = "day", *, sess
 def _append(settings: AgentSettings, path: str, shown: str, lines: str) -> Appended:
     from filelock import FileLock, Timeout
 
-    settings.state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_folder(settings.state_dir)
     lock = FileLock(settings.state_dir / f"append-{settings.agent}.lock", timeout=_LOCK_S)
     try:
         with lock:

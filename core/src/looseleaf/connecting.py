@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import difflib
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .errors import LooseleafError
+from .files import write_whole
 
 NAME = "looseleaf"
 
@@ -120,14 +120,9 @@ def write(made: Change) -> Path | None:
     """
     backup = made.path.with_name(f"{made.path.name}.before-{NAME}") if made.before else None
     try:
-        made.path.parent.mkdir(parents=True, exist_ok=True)
         if backup and not backup.exists():
-            backup.write_text(made.before, "utf-8")
-        beside = made.path.with_name(f".{made.path.name}.{os.getpid()}")
-        beside.write_text(made.after, "utf-8")
-        if made.path.exists():
-            beside.chmod(made.path.stat().st_mode & 0o777)
-        beside.replace(made.path.resolve())
+            write_whole(backup, made.before.encode(), private=False)
+        write_whole(made.path, made.after.encode(), private=False)
     except OSError as error:
         raise LooseleafError(f"{made.path} cannot be written: {error.strerror}") from None
     return backup

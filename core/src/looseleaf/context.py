@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import BinaryIO
@@ -15,6 +16,7 @@ from .workspace import Layout
 #: Characters a file may take, as OpenClaw's bootstrap files.
 FILE_CHARS = 20_000
 _BYTES_A_CHAR = 4
+_END = re.compile(r"</(?=\s*(?:recalled-)?memory)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +59,11 @@ def as_text(parts: list[ContextPart]) -> str:
     """Return the parts as one text for a prompt: each delimited as data, with its path, and a marker where it is cut."""
     blocks = []
     for part in parts:
-        text = part.text.replace("</memory", "<\\/memory")  # a note cannot end its own quotation
+        text = _END.sub(r"<\\/", part.text)  # a note cannot end its own quotation
+        path = part.path.replace('"', "&quot;")
         more = f"\n[cut here: read {part.path} with memory_get]" if part.cut and part.start == 1 else ""
         before = f"[lines 1 to {part.start - 1} are left out: read them with memory_get]\n" if part.start > 1 else ""
-        blocks.append(f'<memory path="{part.path}">\n{before}{text}{more}\n</memory>')
+        blocks.append(f'<memory path="{path}">\n{before}{text}{more}\n</memory>')
     return "\n\n".join(blocks)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
@@ -13,6 +14,7 @@ from .workspace import Found, Layout, Root
 
 Kind: TypeAlias = Literal["memsearch", "basic-memory", "qmd"]
 _MOST_BYTES = 10_000_000
+_UNFIT = re.compile(r"[/\\:\x00]")  # in the name of a folder
 _PLACES = {"memsearch": (".memsearch/memory",), "basic-memory": ("~/basic-memory",)}
 
 
@@ -66,6 +68,8 @@ def carry_out(copies: list[Copy], workspace: Path) -> list[str]:
         try:
             with open_below(copy.root, tuple(copy.relative.split("/")), copy.relative) as file:
                 data = file.read(_MOST_BYTES + 1)
+            if os.path.realpath(target.parent) != os.path.join(os.path.realpath(workspace), os.path.dirname(copy.target)):
+                raise LooseleafError(f"{copy.target} lies below a symbolic link: {len(written)} notes were copied")
             target.parent.mkdir(parents=True, exist_ok=True)
             with open(target, "xb") as made:  # whatever came there meanwhile stays
                 made.write(data)
@@ -100,7 +104,7 @@ def _qmd_folders(place: str | None, home: Path) -> dict[str, Root]:
     except (OSError, ValueError, AttributeError, KeyError, TypeError, yaml.YAMLError) as error:
         raise LooseleafError(f"{file} cannot be read as QMD's index.yml: {error}") from None
     return {
-        name.replace("/", "-").lstrip("."): Root(os.path.realpath(path), pattern)
+        _UNFIT.sub("-", name).lstrip("."): Root(os.path.realpath(path), pattern)
         for name, (path, pattern) in rows.items()
         if os.path.isdir(path)
     }

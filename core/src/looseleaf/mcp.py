@@ -1,4 +1,4 @@
-"""The MCP server: the tools of an agent and its memory files as resources, over stdio or HTTP on this machine.
+"""The MCP server: the tools of an agent and its memory files as resources; over stdio here, over HTTP in `mcp_http.py`.
 
 The only module that imports the SDK, of either major version: 2.x renamed FastMCP to MCPServer.
 """
@@ -154,18 +154,10 @@ def serve_stdio(made: Server[None], serving: Serving) -> None:
     Nothing but the protocol is written to stdout, whatever plugins print.
     """
     _keep_stdout()
-    anyio.run(_beside, serving, made.run_stdio_async, _watch_parent)
+    anyio.run(beside, serving, made.run_stdio_async, _watch_parent)
 
 
-def serve_http(made: Server[None], serving: Serving, host: str, port: int) -> None:
-    """Serve on this machine; the SDK checks Host and Origin, so that no web page reaches it."""
-    import uvicorn
-
-    config = uvicorn.Config(made.streamable_http_app(), host=host, port=port, log_level="warning")
-    anyio.run(_beside, serving, uvicorn.Server(config).serve)
-
-
-async def _beside(
+async def beside(
     serving: Serving, serve: Callable[[], Coroutine[Any, Any, None]], *also: Callable[[], Coroutine[Any, Any, None]]
 ) -> None:
     """Serve, and keep the index up meanwhile; the notebook is closed at the end."""

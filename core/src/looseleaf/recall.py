@@ -72,7 +72,8 @@ def recall(notebook: Notebook, turn: str, *, session_key: str | None = None) -> 
         from .errors import told
 
         return Recalled(milliseconds=took_ms, notes=(Note("recall-failed", told(result)),))
-    sure = tuple(found for found in result.hits if evidence(found.hit) >= options.min_score)
+    # What others may have written is found when it is asked for; unasked comes only what the agent keeps itself.
+    sure = tuple(found for found in result.hits if found.trust == "own" and evidence(found.hit) >= options.min_score)
     return replace(_shown(sure, options.max_chars), milliseconds=took_ms, notes=result.notes)
 
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from .types import Fallback, Hit, Mode, Note
+
+#: `own` is the workspace's memory, `extra` what `extraPaths` and QMD's collections add, `transcript` what was said in a session.
+Trust: TypeAlias = Literal["own", "extra", "transcript"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,13 @@ class FoundHit:
     end: int
     marks: tuple[tuple[int, int], ...] = ()
     citation: str = ""
+
+    @property
+    def trust(self) -> Trust:
+        """Who wrote it, as far as its place says."""
+        if self.hit.source != "memory":
+            return "transcript"
+        return "own" if self.hit.path.lower() == "memory.md" or self.hit.path.startswith("memory/") else "extra"
 
 
 @dataclass(frozen=True, slots=True)

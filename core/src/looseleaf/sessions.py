@@ -6,10 +6,10 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any
 
 from .errors import LooseleafError
+from .files import make_folder, write_whole
 from .settings import AgentSettings
 
 _LOCK_S = 10.0
@@ -42,12 +42,13 @@ def update_entry(path: Path, session_key: str, changes: Mapping[str, Any]) -> di
     from filelock import FileLock, Timeout
 
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(path.parent)
         with FileLock(f"{path}.lock", timeout=_LOCK_S):
             table = _read(path)
             row = table.get(session_key)
             row = {**(row if isinstance(row, dict) else {}), **changes}
-            _replace(path, json.dumps({**table, session_key: row}, indent=2, ensure_ascii=False))
+            text = json.dumps({**table, session_key: row}, indent=2, ensure_ascii=False)
+            write_whole(path, text.encode("utf-8", "backslashreplace"), durable=True)  # half a pair is written as JSON writes it
             return row
     except Timeout:
         raise LooseleafError(f"{path} is being written by another process for too long: try again") from None
@@ -65,13 +66,3 @@ def _read(path: Path) -> dict[str, Any]:
     if not isinstance(table, dict):
         raise LooseleafError(f"{path} holds no table of sessions, and is left as it is")
     return table
-
-
-def _replace(path: Path, text: str) -> None:
-    with NamedTemporaryFile("w", dir=path.parent, prefix=".sessions-", delete=False, encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    if path.exists():
-        os.chmod(file.name, path.stat().st_mode & 0o777)
-    os.replace(file.name, path)

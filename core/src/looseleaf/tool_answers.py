@@ -16,6 +16,7 @@ class Row(TypedDict, total=False):
     score: float
     snippet: str
     source: str
+    trust: str
     heading: str
     citation: str
     signals: dict[str, float]

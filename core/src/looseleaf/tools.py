@@ -241,6 +241,7 @@ def _row(found: FoundHit) -> dict[str, Any]:
         "score": round(hit.score, 4),
         "snippet": found.snippet,
         "source": hit.source,
+        "trust": found.trust,
         "heading": hit.heading,
         "citation": found.citation,
         "signals": {name: round(value, 6) for name, value in hit.signals.items()},

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .redaction import redacted
 from .workspace import Found, Skipped
 
 if TYPE_CHECKING:
@@ -27,19 +28,6 @@ _ENVELOPE = re.compile(
 )
 _DIRECTIVE = re.compile(r"\[\[[a-z_]+(?::[^\]\n]*)?\]\]|^\[message_id:[^\]\n]*\]\s*$", re.IGNORECASE | re.MULTILINE)
 _TEMPLATE = re.compile(r"<\|[^|>\n]{1,40}\|>|\[/?INST\]|<</?SYS>>|</?(?:tool_call|function_call|think(?:ing)?)>", re.IGNORECASE)
-_SECRETS = (
-    re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)", re.DOTALL),
-    re.compile(
-        r"\b(?:sk-[\w-]{16,}|sk_(?:live|test)_\w{16,}|gh[opsur]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abprs]-[\w-]{10,}|AKIA[0-9A-Z]{16}"
-        r"|AIza[\w-]{30,}|hf_\w{20,}|pypi-[\w-]{20,}|npm_\w{20,}|\d{8,10}:AA[\w-]{30,}|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,})"
-    ),
-    re.compile(r"(?<=Bearer )[\w.~+/-]{16,}=*"),
-    re.compile(r"(?<=://)[^\s/:@]+:[^\s/@]+(?=@)"),
-    re.compile(
-        r"""(?<![\w-])(?:api[_-]?key|access[_-]?token|auth[_-]?token|secret|passw(?:or)?d|client[_-]?secret)["']?\s*[:=]\s*["']?(?P<value>[^\s"',;]{6,})""",
-        re.IGNORECASE,
-    ),
-)
 
 
 class Transcripts:
@@ -115,20 +103,6 @@ def cleaned(text: str) -> str:
     text = _ENVELOPE.sub("", text.strip())
     text = _TEMPLATE.sub(" ", _DIRECTIVE.sub(" ", text))
     return " ".join(redacted(text).split())
-
-
-def redacted(text: str) -> str:
-    """Return `text` with the secrets in it replaced by their first letters."""
-    for secret in _SECRETS:
-        text = secret.sub(_hidden, text)
-    return text
-
-
-def _hidden(match: re.Match[str]) -> str:
-    value = match.groupdict().get("value")
-    if value is None:
-        return f"{match[0][:4]}***"
-    return f"{match[0][: -len(value)]}***"
 
 
 def _text(content: Any) -> str:

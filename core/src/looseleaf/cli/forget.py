@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ..errors import LooseleafError
 from ..reports import Forgotten
 from ._common import common_options, load, run_with
 from ._output import print_json, printable
@@ -58,9 +58,9 @@ def _files(settings: AgentSettings, paths: tuple[str, ...]) -> dict[str, Path]:
     """Return the files that are to be deleted, by the path they are shown with; those that are gone already are fine.
 
     Raises:
-        ReadRefused: one of them is no memory file.
+        ReadRefused: one of them is no memory file, or lies below a link; then nothing is deleted.
     """
-    from ..reading import locate
+    from ..reading import locate, open_below
     from ..workspace import Layout
 
     layout = Layout.of(settings)
@@ -68,9 +68,7 @@ def _files(settings: AgentSettings, paths: tuple[str, ...]) -> dict[str, Path]:
     for path in paths:
         root, relative = locate(layout, path)
         full = Path(os.path.join(root.path, *relative))
-        if full.is_symlink() or full.is_dir():
-            raise LooseleafError(f"{path} is {'a link' if full.is_symlink() else 'a folder'}, not a note: nothing was deleted")
-        if full.exists():
+        with suppress(FileNotFoundError), open_below(root, relative, path):
             found[layout.shown(str(full))] = full
     return found
 

@@ -13,18 +13,26 @@ _HOST = "127.0.0.1"
 @click.command("mcp", help=__doc__)
 @click.option("--http", is_flag=True, help="Serve HTTP on this machine instead of stdin and stdout.")
 @click.option("--port", type=click.IntRange(1, 65_535), default=8420, show_default=True, help="Of the HTTP server.")
+@click.option("--no-token", is_flag=True, help="Let every user of this machine ask over HTTP.")
 @click.option("--session", metavar="KEY", help="Session key of the client; the owner's own if left out.")
 @click.option("--write", is_flag=True, help="Offer memory_append, too.")
 @click.option("--config", metavar="FILE", help="Read this config file.")
 @click.option("-w", "--workspace", metavar="DIR", help="Folder that holds MEMORY.md and memory/.")
 @click.option("-a", "--agent", metavar="ID", help="Agent whose settings and notes are meant.")
 def command(
-    http: bool, port: int, session: str | None, write: bool, config: str | None, workspace: str | None, agent: str | None
+    http: bool,
+    port: int,
+    no_token: bool,
+    session: str | None,
+    write: bool,
+    config: str | None,
+    workspace: str | None,
+    agent: str | None,
 ) -> int:
     """Serve until the client closes the pipe, or until Ctrl-C."""
     _, settings = load(config, agent, workspace)
     try:
-        from ..mcp import Serving, serve_http, serve_stdio, server
+        from ..mcp import Serving, serve_stdio, server
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] not in ("mcp", "uvicorn"):
             raise
@@ -37,6 +45,12 @@ def command(
     if not http:
         serve_stdio(made, serving)
         return 0
+    from ..mcp_http import kept_token, serve_http
+
+    file = settings.state_dir / "mcp-token"
+    token = None if no_token else kept_token(file)
     click.echo(f"looseleaf: serving http://{_HOST}:{port}/mcp", err=True)
-    serve_http(made, serving, _HOST, port)
+    if token:
+        click.echo(f'looseleaf: clients send the header "Authorization: Bearer TOKEN"; the token is in {file}', err=True)
+    serve_http(made, serving, _HOST, port, token)
     return 0

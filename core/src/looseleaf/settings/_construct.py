@@ -6,8 +6,8 @@ that pydantic took as it is, so that both ways always give the same settings.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from hashlib import blake2b
 from json import dumps
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast, get_args, get_origin
 
 from .. import __version__
+from ..files import write_whole
 from ._keys import child_of
 from .surface import key_of
 
@@ -58,10 +59,5 @@ def is_known_valid(state_dir: Path, identity: str) -> bool:
 
 def remember_valid(state_dir: Path, identity: str) -> None:
     """Keep that the layers behind `identity` are valid; a state directory that cannot be written only costs time."""
-    try:
-        (state_dir / "cache").mkdir(parents=True, exist_ok=True, mode=0o700)
-        fresh = state_dir / "cache" / f"settings.{os.getpid()}"
-        fresh.write_text(identity, encoding="ascii")
-        fresh.replace(state_dir / "cache" / "settings")
-    except OSError:
-        pass
+    with suppress(OSError):
+        write_whole(state_dir / "cache" / "settings", identity.encode("ascii"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,8 @@ from .surface import AgentEntry, Agents, Compaction, Memory, MemorySearch, Model
 T = TypeVar("T")
 
 _OPENCLAW = Path("~/.openclaw")
+_AGENT = re.compile(r"[^/\\\x00.][^/\\\x00]{0,63}")
+_AGENT_RULE = "it names files, so it has 1 to 64 characters, begins with no dot, and holds no slash or backslash"
 _SEARCH_KEY = "agents.defaults.memorySearch"
 
 
@@ -52,6 +55,10 @@ class Settings:
         """
         entry = self._entry(agent)
         name = agent or (entry.id if entry else "main")
+        if not _AGENT.fullmatch(name):  # it names files
+            raise ConfigError(
+                [Problem("agents.list", str(self.config_path), f"{name!r} cannot be the id of an agent: {_AGENT_RULE}")]
+            )
         configured = (entry and entry.workspace) or self.agents.defaults.workspace
         home = _expand(configured) if configured else self._usual_workspace()
         root = Path(os.path.abspath(workspace)) if workspace else home
@@ -60,7 +67,7 @@ class Settings:
             agent=name,
             workspace=root,
             state_dir=self.state_dir,
-            database=self._database(name, search, root, adhoc=not configured or root != home),
+            database=self._database(name, search, root, configured=home if configured else None),
             search=search,
             memory=self.memory,
             plugins=self.plugins,
@@ -86,14 +93,21 @@ class Settings:
         looks_like_one = any((here / name).exists() for name in ("MEMORY.md", "memory.md", "memory"))
         return theirs if not looks_like_one and theirs.is_dir() else here
 
-    def _database(self, agent: str, search: MemorySearch, workspace: Path, *, adhoc: bool) -> Path:
-        if search.store.path:
-            return _expand(search.store.path.replace("{agentId}", agent))
-        if adhoc:  # a workspace given by hand has an index of its own, so that two of them never share rows
+    def _database(self, agent: str, search: MemorySearch, workspace: Path, *, configured: Path | None) -> Path:
+        """Return where the index is: each agent and each workspace has one of its own, whatever `store.path` says."""
+        path = search.store.path
+        name = agent
+        if workspace != configured and (configured or not path):  # a workspace given by hand
             from hashlib import blake2b
 
-            agent += "-" + blake2b(os.fsencode(workspace), digest_size=4).hexdigest()
-        return self.state_dir / "memory" / f"{agent}.sqlite"
+            name += "-" + blake2b(os.fsencode(workspace), digest_size=4).hexdigest()
+        if not path:
+            return self.state_dir / "memory" / f"{name}.sqlite"
+        if "{agentId}" in path:
+            return _expand(path.replace("{agentId}", name))
+        first = self._entry(None)
+        file = _expand(path)
+        return file if name == (first.id if first else "main") else file.with_stem(f"{file.stem}-{name}")
 
     def raw(self, section: str, agent: str) -> dict[str, Any]:
         """Return the merged raw settings of `memorySearch` or `compaction` for `agent`."""

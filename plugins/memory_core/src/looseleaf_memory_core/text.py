@@ -12,6 +12,8 @@ import re
 from itertools import pairwise
 from unicodedata import category, decimal, normalize
 
+from looseleaf.redaction import redacted
+
 #: Raised whenever the same text gives other tokens: part of the index fingerprint.
 VERSION = 1
 
@@ -67,6 +69,12 @@ def is_unspaced(word: str) -> bool:
 def clean(text: str) -> str:
     """Return `text` as embedders take it: no lone surrogates, which they cannot encode, and no NULs, which end a C string."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\x00", " ")
+
+
+def outgoing(text: str) -> str:
+    """Return `text` as it leaves this machine: without secrets, and never empty, for no provider takes that."""
+    sent = redacted(clean(text))
+    return sent if sent.strip() else "."
 
 
 def _rewrite(match: re.Match[str]) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from looseleaf import NotConfigured, StoreError
+from looseleaf.files import make_folder
 
 from .process import Done, Processes
 
@@ -101,7 +102,7 @@ class Command:
         cache = self.home / "xdg-cache" / "qmd"
         try:
             for folder in (cache, self.home / "xdg-config" / "qmd"):
-                folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+                make_folder(folder)
             self.home.chmod(0o700)
             usual = Path.home() / ".cache" / "qmd" / "models"
             if usual.is_dir() and not (cache / "models").exists():

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 from looseleaf import AgentSettings, Note
+from looseleaf.files import make_folder, write_whole
 from looseleaf.transcripts import Transcripts, turns
 from looseleaf.workspace import Found
 
@@ -35,7 +35,7 @@ class Exports:
         Raises:
             OSError: the folder cannot be written.
         """
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(self.folder)
         ours = self._ours()
         kept: dict[str, list[int]] = {}
         notes: list[Note] = []
@@ -49,12 +49,12 @@ class Exports:
                 notes.append(Note("export-kept", f"{target} is not of looseleaf, so the session {session} is not exported"))
                 continue
             if ours.get(name) != state or not target.exists():
-                _replace(target, _markdown(session, Path(found.absolute).read_bytes()))
+                write_whole(target, _markdown(session, Path(found.absolute).read_bytes()).encode("utf-8", "replace"))
             kept[name] = state
         for name in ours.keys() - kept.keys():
             (self.folder / name).unlink(missing_ok=True)
         if kept != ours:
-            _replace(self.folder / _OURS, json.dumps(kept))
+            write_whole(self.folder / _OURS, json.dumps(kept).encode())
         return notes
 
     def _ours(self) -> dict[str, list[int]]:
@@ -73,10 +73,3 @@ class Exports:
 def _markdown(session: str, data: bytes) -> str:
     said = "\n".join(turn.text for turn in turns(data)) or "(empty)"
     return f"# Session {session}\n\n{said}\n"
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write a file as a whole, readable by its owner alone."""
-    with NamedTemporaryFile("w", dir=path.parent, prefix=".looseleaf-", delete=False, encoding="utf-8", errors="replace") as file:
-        file.write(text)
-    os.replace(file.name, path)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from looseleaf import AgentSettings, Layout, Note, StoreError, SyncReport
 from looseleaf.errors import told
+from looseleaf.files import make_folder
 
 from .answers import updated_in
 from .collection import Managed, agent_suffix, listed, managed, reconcile
@@ -201,5 +202,5 @@ def _lock(path: Path, wait_s: float) -> BaseFileLock:
     """Return a lock that ends with its process."""
     from filelock import FileLock
 
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_folder(path.parent)
     return FileLock(path, timeout=wait_s)

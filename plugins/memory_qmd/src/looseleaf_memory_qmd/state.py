@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Self
 
+from looseleaf.files import write_whole
+
 from .collection import Managed
 
 
@@ -45,9 +47,7 @@ class State:
 
     def write(self, path: Path) -> None:
         """Write it as a whole."""
-        beside = path.with_suffix(f".{os.getpid()}")
-        beside.write_text(json.dumps(asdict(self)), "utf-8")
-        beside.replace(path)
+        write_whole(path, json.dumps(asdict(self)).encode())
 
 
 def look(collections: Sequence[Managed]) -> tuple[str, int]:

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from looseleaf import ProviderError
 
+from ..text import outgoing
 from ._http import Client
 from .call import Call, Patience
 
@@ -114,7 +115,7 @@ class Jobs:
         parts: list[tuple[list[str], list[bytes]]] = []
         size = 0
         for identity, text in texts:
-            line = json.dumps(self._dialect.line(identity, text), ensure_ascii=False).encode() + b"\n"
+            line = json.dumps(self._dialect.line(identity, outgoing(text)), ensure_ascii=False).encode() + b"\n"
             if not parts or len(parts[-1][0]) >= self._dialect.most_lines or size + len(line) > self._dialect.most_bytes:
                 parts.append(([], []))
                 size = 0

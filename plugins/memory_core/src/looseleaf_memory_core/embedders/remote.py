@@ -12,7 +12,7 @@ from looseleaf import Limits, Media, ProviderError
 from looseleaf.types import Purpose
 
 from ..packing import packed, tokens_of
-from ..text import clean
+from ..text import outgoing
 from ._http import Client
 from .batch import BatchDialect, Jobs
 from .call import INDEXING, SEARCHING, Patience
@@ -133,7 +133,7 @@ class RemoteEmbedder:
     async def _ask(self, texts: Sequence[str], purpose: Purpose) -> Vectors:
         options = self._options
         prefix = options.known.query if purpose == "query" else options.known.document
-        sent = [prefix + (text if text.strip() else ".") for text in map(clean, texts)]  # no provider takes an empty text
+        sent = [prefix + outgoing(text) for text in texts]
         body = self._dialect.body(options.model, sent, options.types[purpose], options.dimensions)
         patience = options.searching if purpose == "query" else options.indexing
         return self._usable(await self._post(body, patience, len(sent), sum(map(tokens_of, sent))), len(sent))

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from looseleaf import NotConfigured, ProviderError
+from looseleaf.files import make_folder, write_whole
 
 _REMEDY = "Fetch it by hand and give local.modelPath the file, or try again."
 
@@ -77,9 +78,9 @@ class Weights:
         if not self.is_fetched:
             raise ProviderError(f"the model {self._path} is gone. Put it back, or change local.modelPath.")
         try:
-            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_folder(self._folder)
             path = self._from_hub(self._place, again=again) if self._place else self._from_address()
-            self._record.write_text(json.dumps({"source": self.source, "path": str(path), "size": path.stat().st_size}), "utf-8")
+            write_whole(self._record, json.dumps({"source": self.source, "path": str(path), "size": path.stat().st_size}).encode())
         except ImportError:
             raise NotConfigured('models are fetched with huggingface_hub: pip install "looseleaf[local]"') from None
         except Exception as error:  # noqa: BLE001 - the library raises its own, its HTTP client's and the system's

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import apsw
 
 from looseleaf import StoreError
+from looseleaf.files import make_folder
 from looseleaf.mounts import NETWORK, kind_of
 
 from . import schema
@@ -162,7 +163,7 @@ def _packaged_extension() -> str:
 
 def _open(path: Path, *, write: bool) -> apsw.Connection:
     if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(path.parent)
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # SQLite gives its side files the same rights
     writable = write and os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
     try:

@@ -1,0 +1,48 @@
+"""Write files of our own, and those of hosts, as a whole."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def make_folder(path: Path, *, private: bool = True) -> None:
+    """Make a folder, and those above it that are missing, for their owner alone if they are `private`; one that is there keeps its rights.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    for folder in reversed((path, *path.parents)):
+        if not folder.is_dir():
+            folder.mkdir(0o700 if private else 0o777, exist_ok=True)
+
+
+def write_whole(path: Path, data: bytes, *, private: bool = True, durable: bool = False) -> None:
+    """Write a file in its folder, which is made if it is missing: whoever reads it finds the old one or the new one.
+
+    A link stays, and what it leads to is written; a file that is there keeps its rights.
+
+    Args:
+        path: Of the file.
+        data: All of it.
+        private: Whether a new file is for its owner alone.
+        durable: Whether it is on the disk before the old one is gone.
+
+    Raises:
+        OSError: it cannot be written; then it is as it was.
+    """
+    target = Path(os.path.realpath(path))
+    make_folder(target.parent, private=private)
+    beside = target.with_name(f".{target.name}.{os.getpid()}-{os.urandom(4).hex()}")
+    try:
+        with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666), "wb") as file:
+            file.write(data)
+            file.flush()
+            if durable:
+                os.fsync(file.fileno())
+        if target.exists():
+            beside.chmod(target.stat().st_mode & 0o777)
+        beside.replace(target)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
