@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from keyword import iskeyword
@@ -62,8 +63,11 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "-V", "--version", prog_name="looseleaf")
-def cli() -> None:
+@click.option("--config", metavar="FILE", help="Read this config file; the same as after the command.")
+def cli(config: str | None) -> None:
     """Plain Markdown memory for agents: searched by meaning and by word, in your language, with no key."""
+    if config:
+        os.environ["LOOSELEAF_CONFIG"] = config
 
 
 def main() -> None:
