@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from looseleaf import LooseleafError
-from looseleaf.connecting import HOSTS, Host, change, snippet, write
+from looseleaf.connecting import HOSTS, Host, change, snippet, told, write
 
 WORDS = ["/opt/loose leaf/looseleaf", "mcp", "--workspace", '/notes "of mine"']
 
@@ -27,6 +27,26 @@ def server(host: Host, text: str) -> list[str]:
 def test_what_is_printed_is_what_would_be_started(name: str) -> None:
     """Parsed as the host parses it."""
     assert server(HOSTS[name], snippet(HOSTS[name], WORDS)) == WORDS
+
+
+def test_what_is_told_on_the_command_line() -> None:
+    """As each host's own command takes it; tried with the real ones by docs/pictures/make.py."""
+    lines = {name: told(host, WORDS) for name, host in HOSTS.items()}
+    assert lines["claude-code"] == ["claude", "mcp", "add", "looseleaf", "--", *WORDS]
+    assert lines["gemini"] == ["gemini", "mcp", "add", "looseleaf", *WORDS]
+    assert lines["openclaw"] == [
+        "openclaw",
+        "mcp",
+        "add",
+        "looseleaf",
+        "--command",
+        WORDS[0],
+        *(f"--arg={word}" for word in WORDS[1:]),
+    ]
+    code, option, given = lines["vscode"]
+    assert (code, option) == ("code", "--add-mcp")
+    assert json.loads(given) == {"name": "looseleaf", "type": "stdio", "command": WORDS[0], "args": WORDS[1:]}
+    assert lines["cursor"] == lines["opencode"] == []
 
 
 @pytest.mark.parametrize("name", HOSTS)

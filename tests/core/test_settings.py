@@ -142,6 +142,51 @@ def test_other_programs_subtrees_are_ignored(tmp_path: Path) -> None:
     assert load(tmp_path, theirs).warnings == ()
 
 
+def test_openclaw_s_own_file_may_know_more(tmp_path: Path) -> None:
+    """Later versions have more keys, and OpenClaw checks them itself: they are passed over, and told to whoever asks."""
+    search = {
+        "rememberAcrossConversations": True,
+        "query": {"maxResults": 3, "later": 1},
+        "extraPaths": [{"path": "x", "later": 1}],
+    }
+    data = {
+        "memory": {"search": search},
+        "agents": {"defaults": {"model": "x"}, "entries": {"main": {"default": True, "name": "Main"}}},
+    }
+    file = tmp_path / "openclaw.json"
+    file.write_text(json.dumps(data), "utf-8")
+    settings = load_settings(file, environ={}, home=tmp_path)
+    assert settings.for_agent().search.query.max_results == 3
+    assert settings.warnings == ()
+    where = "agents.defaults.memorySearch"
+    assert set(settings.passed_over) == {
+        f"{where}.rememberAcrossConversations", f"{where}.query.later", f"{where}.extraPaths[0].later",
+    }  # fmt: skip
+    assert "agents.defaults.memorySearch.query.later" in problems(tmp_path, data)
+
+
+@pytest.mark.parametrize(
+    ("secret", "name"),
+    [
+        ({"source": "env", "provider": "default", "id": "ROUTER_KEY"}, "ROUTER_KEY"),
+        ({"source": "exec", "provider": "vault", "id": "team/router-key"}, "TEAM_ROUTER_KEY"),
+        ({"source": "file", "provider": "keys", "id": "/1/apiKey"}, "SECRET_1_APIKEY"),
+    ],
+)
+def test_openclaw_s_references_to_secrets(tmp_path: Path, secret: dict[str, str], name: str) -> None:
+    """`{source, provider, id}` is looked for in the environment under its id, and never sent as it stands."""
+    data = {
+        "memory": {"search": {"remote": {"apiKey": secret}}},
+        "models": {"providers": {"x": {"baseUrl": "y", "apiKey": secret}}},
+    }
+    settings = load(tmp_path, data)
+    key = settings.for_agent().search.remote.api_key
+    assert key == settings.models.providers["x"].api_key == f"${{{name}}}"
+    assert resolve_secret(key, {name: "s3"}, key="x") == "s3"
+    with pytest.raises(NotConfigured, match=f"Set {name}"):
+        resolve_secret(key, {}, key="x")
+
+
 def test_a_misspelt_root_is_a_warning(tmp_path: Path) -> None:
     """`plugin` is probably `plugins`; `channels` is somebody else's."""
     assert [str(warning) for warning in load(tmp_path, {"plugin": {}, "channels": {}}).warnings] == [

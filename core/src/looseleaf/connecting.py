@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from .errors import LooseleafError
 from .files import write_whole
@@ -24,6 +24,7 @@ class Host:
         file: Its config file; `~` is the home, a relative path is in the project.
         keys: Where in it servers are listed.
         command: How it is told on the command line, before the server's own command; empty where there is no such thing.
+        takes: How the server's own command is written there: as `words`, `options` (`--command`, `--arg`), or `json`.
         shape: How a server is written: `plain` (command and args), `typed` (with `type: stdio`), `list` (one list of words).
     """
 
@@ -31,17 +32,18 @@ class Host:
     file: str
     keys: tuple[str, ...]
     command: tuple[str, ...] = ()
-    shape: str = "plain"
+    takes: Literal["words", "options", "json"] = "words"
+    shape: Literal["plain", "typed", "list"] = "plain"
 
 
 HOSTS: Mapping[str, Host] = {
-    "claude-code": Host("Claude Code", ".mcp.json", ("mcpServers",), ("claude", "mcp", "add", NAME, "--"), "typed"),
+    "claude-code": Host("Claude Code", ".mcp.json", ("mcpServers",), ("claude", "mcp", "add", NAME, "--"), shape="typed"),
     "codex": Host("Codex", "~/.codex/config.toml", ("mcp_servers",), ("codex", "mcp", "add", NAME, "--")),
     "gemini": Host("Gemini CLI", "~/.gemini/settings.json", ("mcpServers",), ("gemini", "mcp", "add", NAME)),
     "opencode": Host("opencode", "~/.config/opencode/opencode.json", ("mcp",), shape="list"),
     "cursor": Host("Cursor", "~/.cursor/mcp.json", ("mcpServers",)),
-    "vscode": Host("VS Code", ".vscode/mcp.json", ("servers",), shape="typed"),
-    "openclaw": Host("OpenClaw", "~/.openclaw/openclaw.json", ("mcp", "servers")),
+    "vscode": Host("VS Code", ".vscode/mcp.json", ("servers",), ("code", "--add-mcp"), "json", "typed"),
+    "openclaw": Host("OpenClaw", "~/.openclaw/openclaw.json", ("mcp", "servers"), ("openclaw", "mcp", "add", NAME), "options"),
 }
 
 
@@ -63,6 +65,18 @@ class Change:
         """Return the change as a unified diff."""
         before, after = self.before.splitlines(keepends=True), self.after.splitlines(keepends=True)
         return "".join(difflib.unified_diff(before, after, fromfile=str(self.path), tofile=str(self.path)))
+
+
+def told(host: Host, words: Sequence[str]) -> list[str]:
+    """Return the command line that tells `host` of the server whose command is `words`; empty where it has none."""
+    if not host.command:
+        return []
+    if host.takes == "words":
+        return [*host.command, *words]
+    if host.takes == "json":
+        return [*host.command, json.dumps({"name": NAME, **entry(host, words)}, ensure_ascii=False)]
+    program, *args = words
+    return [*host.command, "--command", program, *(f"--arg={arg}" for arg in args)]
 
 
 def entry(host: Host, words: Sequence[str]) -> dict[str, Any]:

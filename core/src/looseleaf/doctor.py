@@ -28,7 +28,8 @@ def examine_config(settings: Settings) -> Check:
         return Check(
             "config", "warning", f"{where}: {'; '.join(map(str, settings.warnings))}", "`looseleaf config show` shows what counts."
         )
-    return Check("config", "ok", where)
+    passed = f"; passed over: {', '.join(settings.passed_over)}" if settings.passed_over else ""
+    return Check("config", "ok", f"{where}{passed}")
 
 
 async def examine(settings: AgentSettings, environ: Mapping[str, str] | None = None) -> list[Check]:

@@ -45,9 +45,18 @@ def check(agent: str | None, workspace: str | None, config: str | None, as_json:
     for entry in settings.agents.list:
         settings.for_agent(entry.id)
     if as_json:
-        print_json({"ok": True, "config": str(settings.config_path or ""), "warnings": [str(item) for item in settings.warnings]})
+        print_json(
+            {
+                "ok": True,
+                "config": str(settings.config_path or ""),
+                "warnings": [str(item) for item in settings.warnings],
+                "passedOver": settings.passed_over,
+            }
+        )
     else:
         print(f"{settings.config_path or 'no config file, built-in values'}: in order")
+        if settings.passed_over:
+            print(f"passed over, for looseleaf does not know them: {', '.join(settings.passed_over)}")
     return 0
 
 

@@ -36,7 +36,7 @@ def command(host: str, write: bool, as_json: bool, config: str | None, workspace
         return 0
     if not write:
         if chosen.command:
-            click.echo(f"# {chosen.title}, on the command line:\n{shlex.join([*chosen.command, *words])}\n")
+            click.echo(f"# {chosen.title}, on the command line:\n{shlex.join(connecting.told(chosen, words))}\n")
         click.echo(f"# or in {chosen.file}:" if chosen.command else f"# {chosen.title}, in {chosen.file}:")
         click.echo(connecting.snippet(chosen, words), nl=False)
         return 0

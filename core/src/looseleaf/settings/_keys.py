@@ -55,6 +55,27 @@ def child_of(where: Any, key: str) -> Any:
     return Any
 
 
+def known_only(data: Any, where: Any = None, key: str = "") -> tuple[Any, list[str]]:
+    """Return `data` without the keys that the surface does not know below `where`, and those keys, dotted."""
+    unknown: list[str] = []
+    if isinstance(data, dict):
+        known = children_of(where)
+        kept = {}
+        for name, value in data.items():
+            dotted = f"{key}.{name}".lstrip(".")
+            if known is not None and name not in known and where is not None:
+                if where.__pydantic_config__["extra"] == "forbid":  # elsewhere keys of other programs are at home
+                    unknown.append(dotted)
+                continue
+            kept[name], below = known_only(value, child_of(where, name), dotted)
+            unknown += below
+        return kept, unknown
+    if isinstance(data, list):
+        parts = [known_only(value, child_of(where, ""), f"{key}[{index}]") for index, value in enumerate(data)]
+        return [part for part, _ in parts], [name for _, names in parts for name in names]
+    return data, unknown
+
+
 def nearest(key: str, known: list[str]) -> str | None:
     """Return the known key that `key` was probably meant to be."""
     from difflib import get_close_matches

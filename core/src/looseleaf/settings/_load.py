@@ -13,7 +13,7 @@ from ..errors import ConfigError, Problem
 from ._agent import AgentSettings
 from ._construct import construct, digest, is_known_valid, remember_valid
 from ._environment import PREFIX
-from ._keys import ROOTS
+from ._keys import ROOTS, known_only
 from ._merge import canonical, merge, without_nulls
 from ._secrets import references
 from .surface import AgentEntry, Agents, Compaction, Memory, MemorySearch, Models, Plugins
@@ -21,6 +21,7 @@ from .surface import AgentEntry, Agents, Compaction, Memory, MemorySearch, Model
 T = TypeVar("T")
 
 _OPENCLAW = Path("~/.openclaw")
+_OPENCLAW_FILE = "openclaw.json"
 _AGENT = re.compile(r"[^/\\\x00.][^/\\\x00]{0,63}")
 _AGENT_RULE = "it names files, so it has 1 to 64 characters, begins with no dot, and holds no slash or backslash"
 _SEARCH_KEY = "agents.defaults.memorySearch"
@@ -33,6 +34,7 @@ class Settings:
     Attributes:
         layers: Raw settings with where each was read, lowest first, in the seeds' spelling.
         warnings: What was read but means nothing, or is doubtful.
+        passed_over: Keys of OpenClaw's own file that are not known here: it checks them itself, and later versions have more.
         config_path: The file that was read, or None.
         trusted: Whether `layers` are valid as they stand, so that merging them needs no validation.
     """
@@ -43,6 +45,7 @@ class Settings:
     models: Models = field(default_factory=Models)
     layers: tuple[tuple[str, dict[str, Any]], ...] = ()
     warnings: tuple[Problem, ...] = ()
+    passed_over: tuple[str, ...] = ()
     config_path: Path | None = None
     state_dir: Path = field(default_factory=lambda: _state_dir(os.environ))
     trusted: bool = False
@@ -169,18 +172,23 @@ def load_settings(
         return Settings(state_dir=state_dir)
     layers: list[tuple[str, dict[str, Any]]] = []
     warnings: list[Problem] = []
+    passed_over: list[str] = []
     if path:
         from ._file import read_config
 
         data, doubled = read_config(path)
-        layers.append((str(path), data))
         warnings += doubled + _strays(data, str(path))
+        data = canonical(data)
+        if path.name == _OPENCLAW_FILE:
+            data, passed_over = known_only(data)
+        layers.append((str(path), data))
     from ._environment import read_environment
 
     variables, unknown = read_environment(environ)
     problems: list[Problem] = []
     layers = [
-        (origin, _with_values(without_nulls(canonical(data)), environ, origin, problems)) for origin, data in layers + variables
+        (origin, _with_values(without_nulls(data), environ, origin, problems))
+        for origin, data in [*layers, *((origin, canonical(data)) for origin, data in variables)]
     ]
     warnings += unknown
     if not layers:
@@ -201,7 +209,15 @@ def load_settings(
     if plain["plugins"].load.paths:
         text = "is not read: plugins are installed packages, never files that an agent could write"
         warnings.append(Problem("plugins.load.paths", str(path), text))
-    return Settings(**plain, layers=tuple(layers), warnings=tuple(warnings), config_path=path, state_dir=state_dir, trusted=trusted)
+    return Settings(
+        **plain,
+        layers=tuple(layers),
+        warnings=tuple(warnings),
+        passed_over=tuple(passed_over),
+        config_path=path,
+        state_dir=state_dir,
+        trusted=trusted,
+    )
 
 
 def _checked(layers: list[tuple[str, dict[str, Any]]]) -> tuple[dict[str, Any], list[Problem]]:
@@ -244,7 +260,7 @@ def _find(config: str | os.PathLike[str] | None, environ: Mapping[str, str], hom
     if named:
         return _expand(os.fspath(named))
     base = home or Path.home()
-    usual = (base / ".looseleaf" / "looseleaf.json5", base / ".openclaw" / "openclaw.json")
+    usual = (base / ".looseleaf" / "looseleaf.json5", base / ".openclaw" / _OPENCLAW_FILE)
     return next((path for path in usual if path.is_file()), None)
 
 

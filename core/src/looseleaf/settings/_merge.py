@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._secrets import as_reference
+
 # Lists that an agent's own entry adds to; every other list replaces the one below.
 _CONCATENATED = {"extraPaths", "extraCollections"}
 # Maps that an agent's own entry replaces as a whole.
@@ -37,7 +39,7 @@ def without_nulls(data: Any) -> Any:
 
 def canonical(data: dict[str, Any]) -> dict[str, Any]:
     """Return `data` in the spelling of the seeds: `memory.search` and `agents.entries` of later builds are aliases."""
-    data = {key: data[key] for key in data if key in ("agents", "memory", "plugins", "models")}
+    data = {key: _with_references(data[key]) for key in data if key in ("agents", "memory", "plugins", "models")}
     memory, agents = data.get("memory"), data.get("agents")
     if isinstance(memory, dict) and isinstance(memory.get("search"), dict):
         memory = dict(memory)
@@ -50,6 +52,13 @@ def canonical(data: dict[str, Any]) -> dict[str, Any]:
         agents["list"] = [*(listed if isinstance(listed, list) else []), *map(_entry, agents.pop("entries").items())]
         data["agents"] = agents
     return data
+
+
+def _with_references(data: Any) -> Any:
+    if isinstance(data, dict):
+        reference = as_reference(data)
+        return {key: _with_references(value) for key, value in data.items()} if reference is None else reference
+    return [_with_references(value) for value in data] if isinstance(data, list) else data
 
 
 def _entry(item: tuple[str, Any]) -> dict[str, Any]:
