@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import inspect
 import os
 import re
+import shlex
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import pytest
 
 from looseleaf import hookspecs, load_settings
 from looseleaf.cli import _COMMANDS
+from looseleaf.connecting import HOSTS, told
 from looseleaf.settings import surface
 from looseleaf.settings._keys import ROOTS, child_of, children_of
 
@@ -104,6 +107,20 @@ def test_every_hole_has_a_test_that_exists() -> None:
         assert tests, hole
         for file, test in tests:
             assert f"def {test}(" in (ROOT / file).read_text("utf-8"), f"{hole}: {file}::{test}"
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_every_host_has_its_picture(name: str) -> None:
+    """docs/hosts.md shows a terminal for each, in which what `connect` says is typed, with nothing of the machine that drew it."""
+    assert f"](pictures/{name}.svg)" in (ROOT / "docs" / "hosts.md").read_text("utf-8")
+    svg = (ROOT / "docs" / "pictures" / f"{name}.svg").read_text("utf-8")
+    seen = html.unescape(re.sub(r"<[^>]+>", " ", svg)).replace("\xa0", " ")
+    seen = " ".join(seen.split())
+    line = shlex.join(told(HOSTS[name], ["looseleaf", "mcp"]))
+    typed = line if HOSTS[name].takes != "json" and line else f"looseleaf connect {name} -w . --write"
+    assert f"$ {typed}" in seen
+    assert set(re.findall(r"/(?:home|root|tmp|Users)/(\w+)", seen)) <= {"you"}
+    assert "url(" not in re.sub(r"url\(#", "", svg)
 
 
 def test_the_readme_says_how_to_remember(tmp_path: Path) -> None:
