@@ -21,6 +21,7 @@ LAYERS = (
     {"cli", "testing"},
     {"mcp", "mcp_http"},
     {"tools", "evaluate", "doctor"},
+    {"compaction_hook"},
     {"opening", "_check", "flush"},
     {"notebook", "recall"},
     {"_embedders", "watching", "context", "appending", "sessions", "connecting", "tool_answers", "importing"},

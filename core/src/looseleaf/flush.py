@@ -22,7 +22,8 @@ _PROMPT = (
 _SYSTEM = (
     "A turn before compaction: save durable memories to disk now. The user does not see this turn; NO_REPLY is the usual answer."
 )
-_SAFETY = (
+#: The rules of a flush, with the note as `path`.
+APPEND_ONLY = (
     "Write only to {path}: make the folder if it is missing, append if the file exists, never rewrite or rename it. "
     "MEMORY.md and the other files of the workspace are read-only in this turn."
 )
@@ -79,9 +80,8 @@ def flush_plan(
     options = settings.compaction.memory_flush
     cycle = _count((entry or {}).get("compactionCount"))
     threshold = flush_threshold(settings, context_window)
-    refusal = _refusal(settings, options, workspace_access, heartbeat=heartbeat)
-    if refusal:
-        return FlushPlan(False, refusal, threshold, cycle=cycle)
+    if why := refusal(settings, workspace_access, heartbeat=heartbeat):
+        return FlushPlan(False, why, threshold, cycle=cycle)
     if entry is not None and entry.get("memoryFlushCompactionCount") == cycle and "memoryFlushCompactionCount" in entry:
         return FlushPlan(False, f"already asked in compaction cycle {cycle}", threshold, cycle=cycle)
     forced = _bytes(options.force_flush_transcript_bytes)
@@ -109,10 +109,11 @@ def reply_to_show(reply: str) -> str:
     return "" if text == SILENT else text.removesuffix(SILENT).rstrip() if text.endswith(SILENT) else text
 
 
-def _refusal(settings: AgentSettings, options: MemoryFlush, workspace_access: str, *, heartbeat: bool) -> str:
+def refusal(settings: AgentSettings, workspace_access: str = "rw", *, heartbeat: bool = False) -> str:
+    """Return why nothing is written before a compaction, or an empty string."""
     if settings.slot is None:
         return 'memory is off: plugins.slots.memory is "none"'
-    if not options.enabled:
+    if not settings.compaction.memory_flush.enabled:
         return "compaction.memoryFlush.enabled is false"
     if heartbeat:
         return "it is a heartbeat turn"
@@ -125,7 +126,7 @@ def _prompts(settings: AgentSettings, options: MemoryFlush, path: str) -> tuple[
     if SILENT not in dated:
         dated += f" If there is nothing to write, reply with {SILENT}."
     zone = now.tzname() or f"{now:%z}"
-    prompt = f"{dated}\n{_SAFETY.format(path=path)}\nCurrent time: {now:%Y-%m-%d %H:%M} ({zone})"
+    prompt = f"{dated}\n{APPEND_ONLY.format(path=path)}\nCurrent time: {now:%Y-%m-%d %H:%M} ({zone})"
     return prompt, _PLACEHOLDER.sub(f"{now:%Y-%m-%d}", options.system_prompt or _SYSTEM)
 
 

@@ -15,11 +15,14 @@ import pytest
 def looseleaf(workspace: Path, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Call it on the workspace, by words alone."""
 
-    def call(*arguments: str, at: Path | None = workspace, **environ: str) -> subprocess.CompletedProcess[str]:
+    def call(
+        *arguments: str, at: Path | None = workspace, stdin: str | None = None, **environ: str
+    ) -> subprocess.CompletedProcess[str]:
         place = ["--workspace", str(at)] if at else []
         return subprocess.run(
             [sys.executable, "-c", "from looseleaf.cli import main; main()", *arguments, *place],
             capture_output=True,
+            input=stdin,
             check=False,
             cwd=tmp_path,
             encoding="utf-8",

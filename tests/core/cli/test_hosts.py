@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -51,6 +53,39 @@ def test_flush_check(looseleaf: Looseleaf, tmp_path: Path) -> None:
     assert not checked("--tokens", "190000")["due"]
     assert json.loads(table.read_text())["agent:main:main"]["memoryFlushCompactionCount"] == 0
     assert looseleaf("flush", "check").returncode == 2
+
+
+def test_the_hooks_of_the_docs(looseleaf: Looseleaf, workspace: Path) -> None:
+    """Each command of Claude Code's hooks in docs/hosts.md says what it should to the event that it is for."""
+    text = (Path(__file__).parents[3] / "docs" / "hosts.md").read_text("utf-8")
+    (hooks,) = [json.loads(block)["hooks"] for block in re.findall(r"^```json\n(.*?)^```", text, re.MULTILINE | re.DOTALL)]
+
+    def said(event: str, matcher: str | None, **given: str) -> str:
+        (entry,) = [entry for entry in hooks[event] if entry.get("matcher") == matcher]
+        program, *words = shlex.split(entry["hooks"][0]["command"].replace("~/notes", str(workspace)))
+        assert program == "looseleaf"
+        done = looseleaf(*words, at=None, stdin=json.dumps({"hook_event_name": event, **given}))
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    (workspace / "MEMORY.md").write_text("the gateway\n")
+    assert "the gateway" in said("SessionStart", None, source="startup")
+    assert 'a section "To remember"' in said("PreCompact", None, trigger="auto")
+    after = said("SessionStart", "compact", source="compact")
+    assert f"append those points now to {workspace}/memory/20" in after
+    assert "never rewrite" in after
+    assert said("SessionStart", "compact", source="resume") == ""
+
+
+def test_a_hook_is_silent_where_there_is_nothing_to_do(looseleaf: Looseleaf) -> None:
+    """Memory or flush off, no event; what is no event is an error that blocks nothing (2 would)."""
+    event = json.dumps({"hook_event_name": "PreCompact"})
+    assert looseleaf("flush", "hook", stdin=event, LOOSELEAF_PLUGINS__SLOTS__MEMORY="none").stdout == ""
+    off = "LOOSELEAF_AGENTS__DEFAULTS__COMPACTION__MEMORYFLUSH__ENABLED"
+    assert looseleaf("flush", "hook", stdin=event, **{off: "false"}).stdout == ""
+    assert looseleaf("flush", "hook", stdin="").stdout == ""
+    broken = looseleaf("flush", "hook", stdin="{")
+    assert (broken.returncode, "no JSON" in broken.stderr) == (1, True)
 
 
 def test_import(looseleaf: Looseleaf, workspace: Path, tmp_path: Path) -> None:

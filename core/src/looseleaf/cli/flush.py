@@ -6,13 +6,35 @@ from pathlib import Path
 
 import click
 
+from ..errors import LooseleafError
 from ._common import common_options, load
-from ._output import print_json
+from ._output import print_json, printable
 
 
 @click.group("flush", help=__doc__)
 def command() -> None:
     """Hold the subcommands."""
+
+
+@command.command("hook")
+@click.option("--config", metavar="FILE", help="Read this config file.")
+@click.option("-w", "--workspace", metavar="DIR", help="Folder that holds MEMORY.md and memory/.")
+@click.option("-a", "--agent", metavar="ID", help="Agent whose settings and notes are meant.")
+def hook(config: str | None, workspace: str | None, agent: str | None) -> int:
+    """Print what a host's hook should say before and after a compaction; the event is read from stdin, as Claude Code gives it."""
+    import json
+    import sys
+
+    from ..compaction_hook import hook_text
+
+    _, settings = load(config, agent, workspace)
+    try:
+        event = json.loads(sys.stdin.buffer.read() or b"{}")
+    except ValueError as error:
+        raise LooseleafError(f"the event on stdin is no JSON: {error}") from None
+    if text := hook_text(settings, event if isinstance(event, dict) else {}):
+        click.echo(printable(text))
+    return 0
 
 
 @command.command("check")

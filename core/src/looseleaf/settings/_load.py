@@ -15,13 +15,12 @@ from ._construct import construct, digest, is_known_valid, remember_valid
 from ._environment import PREFIX
 from ._keys import ROOTS, known_only
 from ._merge import canonical, merge, without_nulls
+from ._places import OPENCLAW_FILE, database, expanded, find_config, state_folder, usual_workspace
 from ._secrets import references
 from .surface import AgentEntry, Agents, Compaction, Memory, MemorySearch, Models, Plugins
 
 T = TypeVar("T")
 
-_OPENCLAW = Path("~/.openclaw")
-_OPENCLAW_FILE = "openclaw.json"
 _AGENT = re.compile(r"[^/\\\x00.][^/\\\x00]{0,63}")
 _AGENT_RULE = "it names files, so it has 1 to 64 characters, begins with no dot, and holds no slash or backslash"
 _SEARCH_KEY = "agents.defaults.memorySearch"
@@ -47,7 +46,7 @@ class Settings:
     warnings: tuple[Problem, ...] = ()
     passed_over: tuple[str, ...] = ()
     config_path: Path | None = None
-    state_dir: Path = field(default_factory=lambda: _state_dir(os.environ))
+    state_dir: Path = field(default_factory=lambda: state_folder(os.environ))
     trusted: bool = False
 
     def for_agent(self, agent: str | None = None, *, workspace: Path | None = None) -> AgentSettings:
@@ -57,20 +56,22 @@ class Settings:
             ConfigError: the merged settings contradict each other, or no such agent is configured.
         """
         entry = self._entry(agent)
-        name = agent or (entry.id if entry else "main")
+        name = agent or self._first()
         if not _AGENT.fullmatch(name):  # it names files
             raise ConfigError(
                 [Problem("agents.list", str(self.config_path), f"{name!r} cannot be the id of an agent: {_AGENT_RULE}")]
             )
         configured = (entry and entry.workspace) or self.agents.defaults.workspace
-        home = _expand(configured) if configured else self._usual_workspace()
+        home = expanded(configured) if configured else usual_workspace()
         root = Path(os.path.abspath(workspace)) if workspace else home
         search = self._search(name)
         return AgentSettings(
             agent=name,
             workspace=root,
             state_dir=self.state_dir,
-            database=self._database(name, search, root, configured=home if configured else None),
+            database=database(
+                name, search.store.path, root, self.state_dir, home if configured else None, is_first=name == self._first()
+            ),
             search=search,
             memory=self.memory,
             plugins=self.plugins,
@@ -79,6 +80,10 @@ class Settings:
             context_limits=self.agents.defaults.context_limits,
             timezone=_timezone(self.agents.defaults.user_timezone),
         )
+
+    def _first(self) -> str:
+        entry = self._entry(None)
+        return entry.id if entry else "main"
 
     def _entry(self, agent: str | None) -> AgentEntry | None:
         entries = self.agents.list
@@ -89,28 +94,6 @@ class Settings:
             names = ", ".join(entry.id for entry in entries)
             raise ConfigError([Problem("agents.list", str(self.config_path), f"no agent is called {agent!r}; there are {names}")])
         return found
-
-    def _usual_workspace(self) -> Path:
-        here = Path.cwd()
-        theirs = _OPENCLAW.expanduser() / "workspace"
-        looks_like_one = any((here / name).exists() for name in ("MEMORY.md", "memory.md", "memory"))
-        return theirs if not looks_like_one and theirs.is_dir() else here
-
-    def _database(self, agent: str, search: MemorySearch, workspace: Path, *, configured: Path | None) -> Path:
-        """Return where the index is: each agent and each workspace has one of its own, whatever `store.path` says."""
-        path = search.store.path
-        name = agent
-        if workspace != configured and (configured or not path):  # a workspace given by hand
-            from hashlib import blake2b
-
-            name += "-" + blake2b(os.fsencode(workspace), digest_size=4).hexdigest()
-        if not path:
-            return self.state_dir / "memory" / f"{name}.sqlite"
-        if "{agentId}" in path:
-            return _expand(path.replace("{agentId}", name))
-        first = self._entry(None)
-        file = _expand(path)
-        return file if name == (first.id if first else "main") else file.with_stem(f"{file.stem}-{name}")
 
     def raw(self, section: str, agent: str) -> dict[str, Any]:
         """Return the merged raw settings of `memorySearch` or `compaction` for `agent`."""
@@ -166,8 +149,8 @@ def load_settings(
         ConfigError: with every problem found.
     """
     environ = os.environ if environ is None else environ
-    path = _find(config, environ, home)
-    state_dir = _state_dir(environ, home)
+    path = find_config(config, environ, home)
+    state_dir = state_folder(environ, home)
     if path is None and not any(name.upper().startswith(PREFIX) for name in environ):
         return Settings(state_dir=state_dir)
     layers: list[tuple[str, dict[str, Any]]] = []
@@ -179,7 +162,7 @@ def load_settings(
         data, doubled = read_config(path)
         warnings += doubled + _strays(data, str(path))
         data = canonical(data)
-        if path.name == _OPENCLAW_FILE:
+        if path.name == OPENCLAW_FILE:
             data, passed_over = known_only(data)
         layers.append((str(path), data))
     from ._environment import read_environment
@@ -253,24 +236,6 @@ def parse(cls: type[T], data: Mapping[str, Any], *, plugin: str) -> T:
     if made is None:
         raise ConfigError(problems)
     return made
-
-
-def _find(config: str | os.PathLike[str] | None, environ: Mapping[str, str], home: Path | None) -> Path | None:
-    named = config or environ.get("LOOSELEAF_CONFIG")
-    if named:
-        return _expand(os.fspath(named))
-    base = home or Path.home()
-    usual = (base / ".looseleaf" / "looseleaf.json5", base / ".openclaw" / _OPENCLAW_FILE)
-    return next((path for path in usual if path.is_file()), None)
-
-
-def _state_dir(environ: Mapping[str, str], home: Path | None = None) -> Path:
-    named = environ.get("LOOSELEAF_STATE_DIR")
-    return _expand(named) if named else (home or Path.home()) / ".looseleaf"
-
-
-def _expand(path: str) -> Path:
-    return Path(os.path.abspath(os.path.expanduser(path)))
 
 
 def _timezone(name: str | None) -> Any:
