@@ -28,7 +28,7 @@ LAYERS = (
     {"_plugins", "pipeline", "present", "session", "reading", "fallback", "_gate", "transcripts", "narrowing"},
     {"hookspecs", "_catalog", "protocols", "workspace", "_run", "_guard", "settings"},
     {"results", "reports"},
-    {"types", "errors", "mounts", "files", "redaction"},
+    {"types", "errors", "mounts", "files", "redaction", "freshness"},
 )
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 

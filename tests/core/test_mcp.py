@@ -205,6 +205,69 @@ def test_a_plugin_that_prints_does_not_break_the_protocol(served: Any, write: Ca
     run(main())
 
 
+_SLOW = """
+import time
+from pathlib import Path
+from looseleaf import Hit, Layout, Page, Retrieval, Status, SyncReport, hookimpl, read_page
+from looseleaf._run import in_thread
+from looseleaf.reports import Progress
+
+class Slow:
+    def __init__(self, settings):
+        self.go = settings.workspace / "go"
+
+    async def retrieve(self, query):
+        return Retrieval({"all": [Hit("1", "MEMORY.md", 1, 1, "alpha", 1.0)]}, mode="keyword")
+
+    async def read(self, path, start=1, lines=None):
+        return Page(path)
+
+    async def sync(self, *, force=False, progress=None, budget_s=None):
+        def work():
+            if progress:
+                progress(Progress("index", 3, 7))
+            while not self.go.exists():
+                time.sleep(0.01)
+        await in_thread(work)
+        return SyncReport()
+
+    async def status(self):
+        return Status("slow")
+
+    async def aclose(self):
+        pass
+
+@hookimpl
+def looseleaf_memory(name, settings, embedder):
+    if name == "slow":
+        return Slow(settings)
+"""
+
+
+def test_a_first_index_is_told(served: Any, workspace: Path, tmp_path: Path) -> None:
+    """The handshake and the search do not wait for its end; who asks for progress is told each step once."""
+    site = tmp_path / "site"
+    info = site / "slow-1.0.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: slow\nVersion: 1.0.0\n")
+    (info / "entry_points.txt").write_text("[looseleaf.memory]\nslow = slow\n")
+    (site / "slow.py").write_text(_SLOW)
+    steps: list[tuple[float, float | None, str | None]] = []
+
+    async def note(done: float, total: float | None, message: str | None) -> None:
+        steps.append((done, total, message))
+
+    async def main() -> None:
+        async with served(PYTHONPATH=str(site), LOOSELEAF_PLUGINS__SLOTS__MEMORY="slow") as session:
+            found = answer(await session.call_tool("memory_search", {"query": "alpha"}, progress_callback=note))
+            assert found["results"]
+            assert steps == [(3, 7, "index: 3 of 7")]
+            (workspace / "go").touch()
+            await session.call_tool("memory_search", {"query": "alpha"}, progress_callback=note)
+
+    run(main())
+
+
 def test_it_ends_with_its_input(workspace: Path, environ: dict[str, str]) -> None:
     """MC-02: no input, a client that goes away in the middle, a line that is no message."""
     for given in ("", "no json\n" + json.dumps(INITIALIZE) + "\n", "{}\n"):

@@ -27,6 +27,10 @@ class SyncGate:
         self._begun = 0
         self._last: _Done | None = None
 
+    def is_busy(self) -> bool:
+        """Tell whether a sync is under way."""
+        return self._lock is not None and bool(self._lock.locked())
+
     async def run(
         self, work: Callable[[], Coroutine[Any, Any, SyncReport]], *, force: bool = False, budget_s: float | None = None
     ) -> SyncReport:

@@ -23,7 +23,7 @@ from pydantic import Field
 
 from .errors import LooseleafError
 from .notebook import Notebook
-from .reports import Progress
+from .reports import Progress, ProgressCallback
 from .tool_answers import GetAnswer, SearchAnswer
 from .tools import SCHEMAS, memory_append, memory_get, memory_search
 from .workspace import Found, Layout
@@ -181,20 +181,29 @@ async def _print_to_stderr(made: Any) -> AsyncIterator[None]:
 
 
 async def _follow(serving: Serving) -> None:
-    """Bring the index up to date, and keep it so."""
+    """Bring the index up to date, and keep it so, as `sync.*` says."""
     notebook = _opened(serving)
 
     def note(progress: Progress) -> None:
         serving.progress = progress
 
+    options = notebook.settings.search.sync
+    if options.on_session_start:
+        await _sync(notebook, note)
+    serving.synced.set()
+    if options.watch:
+        async with notebook.watching():
+            await anyio.sleep_forever()
+    while options.interval_minutes:
+        await anyio.sleep(60 * options.interval_minutes)
+        await _sync(notebook)
+
+
+async def _sync(notebook: Notebook, progress: ProgressCallback | None = None) -> None:
     try:
-        await notebook.sync(progress=note)
+        await notebook.sync(progress=progress)
     except LooseleafError as error:
         logging.getLogger(__name__).warning("%s", error)
-    finally:
-        serving.synced.set()
-    async with notebook.watching():
-        await anyio.sleep_forever()
 
 
 async def _watch_parent() -> None:
@@ -208,10 +217,12 @@ async def _watch_parent() -> None:
 async def _ready(serving: Serving, ctx: Any) -> Notebook:
     """Return the notebook; the words of a first index are waited for briefly, and the progress told. Vectors may come later."""
     notebook = _opened(serving)
+    told = None
     with anyio.move_on_after(_FIRST_S):
         while not serving.synced.is_set():
-            if serving.progress:
-                stage, done, total, _ = serving.progress
+            if serving.progress and serving.progress != told:
+                told = serving.progress
+                stage, done, total, _ = told
                 await ctx.report_progress(done, total, f"{stage}: {done:,} of {total:,}")
                 if stage != "index":
                     break

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 from ._gate import SyncGate
 from ._plugins import Plugins
 from ._run import in_thread, run
-from .errors import ReadRefused, StoreError
+from .errors import LooseleafError, ReadRefused, StoreError
+from .freshness import Freshness
 from .narrowing import Narrowing
 from .pipeline import Pipeline, Ranking, clamp, distinct
 from .present import present
@@ -34,6 +35,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _MOST_CANDIDATES = 200
+_FRESHEN_S = 2.0
 _TRANSCRIPTS = ("sessions/", "qmd/sessions-")
 _NOT_SHARED = "curated memory and transcripts are not shown in groups, channels and chats of unknown kind"
 OFF = Note("memory-off", 'memory is off: plugins.slots.memory is "none". Set it to "memory-core" to turn it on.')
@@ -61,6 +63,7 @@ class Notebook:
     notes: tuple[Note, ...] = ()
     stands_in: Fallback | None = None
     _gate: SyncGate = field(default_factory=SyncGate, repr=False, compare=False)
+    _freshness: Freshness = field(default_factory=Freshness, repr=False, compare=False)
 
     async def search(
         self,
@@ -206,6 +209,26 @@ class Notebook:
         )
         return replace(report, notes=(*self.notes, *report.notes))
 
+    async def freshen(self) -> None:
+        """Index what has changed, if `sync.onSearch` wants that and it is time: what tools do before a search.
+
+        It takes two seconds at most; what fails is logged, for the search answers from what is there.
+        """
+        wanted = self.settings.search.sync.on_search and self._freshness.is_due() and not self._gate.is_busy()
+        if self.slot is None or not wanted:
+            return
+        with self._freshness.looking():
+            try:
+                await self.sync(budget_s=_FRESHEN_S)
+            except LooseleafError as error:
+                import logging
+
+                logging.getLogger(__name__).warning("the index may be old: %s", error)
+
+    def expire(self) -> None:
+        """Look for changes before a tool's next search: something was written."""
+        self._freshness.expire()
+
     @asynccontextmanager
     async def watching(self, told: Callable[[SyncReport], None] | None = None) -> AsyncIterator[Watch]:
         """Keep the index up with the files for as long as the block lasts; `told` gets what each sync did."""
@@ -220,7 +243,8 @@ class Notebook:
             if self.slot is not None:
                 group.start_soon(watch.run)
             try:
-                yield watch
+                with self._freshness.watched():
+                    yield watch
             finally:
                 group.cancel_scope.cancel()
 

@@ -87,6 +87,7 @@ async def memory_search(
     try:
         only = narrowing(sources, after, before, path)
         asked = query[:_LONGEST_QUERY]
+        await notebook.freshen()
         result = await notebook.search(asked, limit=max_results, min_score=min_score, session_key=session_key, only=only)
     except LooseleafError as error:
         return {"results": [], "disabled": True, "unavailable": True, "error": str(error)}
@@ -136,6 +137,7 @@ async def memory_append(notebook: Notebook, text: str, kind: str = "day", *, ses
         done = await in_thread(append, notebook.settings, text, kind, session_key=session_key)
     except LooseleafError as error:
         return {"error": str(error)}
+    notebook.expire()
     return {"path": done.path, "startLine": done.start, "endLine": done.end}
 
 
