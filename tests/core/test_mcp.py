@@ -61,6 +61,16 @@ def run(main: Awaitable[None]) -> None:
     asyncio.run(limited())
 
 
+def installed(folder: Path, kind: str, name: str, code: str) -> Path:
+    """Return a folder for PYTHONPATH that holds a package with one plugin."""
+    info = folder / f"{name}-1.0.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0.0\n")
+    (info / "entry_points.txt").write_text(f"[looseleaf.{kind}]\n{name} = {name}\n")
+    (folder / f"{name}.py").write_text(code)
+    return folder
+
+
 def answer(result: Any) -> dict[str, Any]:
     """Return what a tool answered."""
     return json.loads(result.content[0].text)
@@ -186,12 +196,7 @@ def rank(lists, query):
 
 def test_a_plugin_that_prints_does_not_break_the_protocol(served: Any, write: Callable[[str, str], Path], tmp_path: Path) -> None:
     """MC-01: at import, in its hook, in a search: to Python's stdout, to the descriptor, by a child."""
-    site = tmp_path / "site"
-    info = site / "loud-1.0.0.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: loud\nVersion: 1.0.0\n")
-    (info / "entry_points.txt").write_text("[looseleaf.ranker]\nloud = loud\n")
-    (site / "loud.py").write_text(_LOUD)
+    site = installed(tmp_path / "site", "ranker", "loud", _LOUD)
     write("MEMORY.md", "alpha\n")
 
     async def main() -> None:
@@ -246,12 +251,7 @@ def looseleaf_memory(name, settings, embedder):
 
 def test_a_first_index_is_told(served: Any, workspace: Path, tmp_path: Path) -> None:
     """The handshake and the search do not wait for its end; who asks for progress is told each step once."""
-    site = tmp_path / "site"
-    info = site / "slow-1.0.0.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: slow\nVersion: 1.0.0\n")
-    (info / "entry_points.txt").write_text("[looseleaf.memory]\nslow = slow\n")
-    (site / "slow.py").write_text(_SLOW)
+    site = installed(tmp_path / "site", "memory", "slow", _SLOW)
     steps: list[tuple[float, float | None, str | None]] = []
 
     async def note(done: float, total: float | None, message: str | None) -> None:
