@@ -19,6 +19,8 @@ from mcp import ClientSession
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
+from looseleaf.testing import EmbeddingServer
+
 PROGRAM = [sys.executable, "-c", "from looseleaf.cli import main; main()", "mcp"]
 INITIALIZE = {
     "jsonrpc": "2.0",
@@ -264,6 +266,22 @@ def test_a_first_index_is_told(served: Any, workspace: Path, tmp_path: Path) -> 
             assert steps == [(3, 7, "index: 3 of 7")]
             (workspace / "go").touch()
             await session.call_tool("memory_search", {"query": "alpha"}, progress_callback=note)
+
+    run(main())
+
+
+def test_words_answer_until_there_are_vectors(served: Any, write: Callable[[str, str], Path]) -> None:
+    """A provider that does not answer holds neither the handshake nor a search up, nor the end."""
+    write("MEMORY.md", "alpha\n")
+
+    async def main() -> None:
+        with EmbeddingServer("hang") as provider:
+            key = "LOOSELEAF_AGENTS__DEFAULTS__MEMORYSEARCH__"
+            remote = {f"{key}PROVIDER": "openai", f"{key}REMOTE__BASEURL": f"{provider.url}/v1", f"{key}REMOTE__APIKEY": "k"}
+            async with served(**remote) as session:
+                found = answer(await session.call_tool("memory_search", {"query": "alpha"}))
+                assert [hit["path"] for hit in found["results"]] == ["MEMORY.md"]
+                assert found["mode"] == "keyword"
 
     run(main())
 

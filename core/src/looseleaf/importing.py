@@ -101,6 +101,8 @@ def _qmd_folders(place: str | None, home: Path) -> dict[str, Root]:
     try:
         known = (yaml.safe_load(file.read_text("utf-8")) or {}).get("collections") or {}
         rows = {str(name): (str(row["path"]), str(row.get("pattern") or "**/*.md")) for name, row in known.items()}
+    except FileNotFoundError:
+        raise LooseleafError(f"there is no {file}: name QMD's index.yml, or a folder of notes") from None
     except (OSError, ValueError, AttributeError, KeyError, TypeError, yaml.YAMLError) as error:
         raise LooseleafError(f"{file} cannot be read as QMD's index.yml: {error}") from None
     return {

@@ -78,14 +78,20 @@ def test_the_hooks_of_the_docs(looseleaf: Looseleaf, workspace: Path) -> None:
 
 
 def test_a_hook_is_silent_where_there_is_nothing_to_do(looseleaf: Looseleaf) -> None:
-    """Memory or flush off, no event; what is no event is an error that blocks nothing (2 would)."""
+    """Memory or flush off, no event; what is wrong is an error that blocks nothing (2 would)."""
     event = json.dumps({"hook_event_name": "PreCompact"})
     assert looseleaf("flush", "hook", stdin=event, LOOSELEAF_PLUGINS__SLOTS__MEMORY="none").stdout == ""
     off = "LOOSELEAF_AGENTS__DEFAULTS__COMPACTION__MEMORYFLUSH__ENABLED"
     assert looseleaf("flush", "hook", stdin=event, **{off: "false"}).stdout == ""
     assert looseleaf("flush", "hook", stdin="").stdout == ""
-    broken = looseleaf("flush", "hook", stdin="{")
-    assert (broken.returncode, "no JSON" in broken.stderr) == (1, True)
+    for stdin, words, why in (
+        ("{", (), "no JSON"),
+        (event, ("--config", "nowhere.json5"), "cannot be read"),
+        (event, ("--confg", "x"), "No such option"),
+        (event, ("--workspace", "nowhere"), "does not exist"),
+    ):
+        broken = looseleaf("flush", "hook", *words, stdin=stdin, at=None)
+        assert (broken.returncode, why in broken.stderr) == (1, True), broken.stderr
 
 
 def test_import(looseleaf: Looseleaf, workspace: Path, tmp_path: Path) -> None:

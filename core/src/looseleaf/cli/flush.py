@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 
-from ..errors import LooseleafError
+from ..errors import ConfigError, LooseleafError
 from ._common import common_options, load
 from ._output import print_json, printable
 
@@ -16,7 +19,30 @@ def command() -> None:
     """Hold the subcommands."""
 
 
-@command.command("hook")
+@contextmanager
+def _never_two() -> Iterator[None]:
+    try:
+        yield
+    except click.UsageError as error:
+        error.exit_code = 1
+        raise
+    except ConfigError as error:
+        raise LooseleafError(str(error)) from None
+
+
+class _Hook(click.Command):
+    """Never ends with 2, whatever is wrong: in a hook that would block the compaction."""
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        with _never_two():
+            return super().make_context(*args, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _never_two():
+            return super().invoke(ctx)
+
+
+@command.command("hook", cls=_Hook)
 @click.option("--config", metavar="FILE", help="Read this config file.")
 @click.option("-w", "--workspace", metavar="DIR", help="Folder that holds MEMORY.md and memory/.")
 @click.option("-a", "--agent", metavar="ID", help="Agent whose settings and notes are meant.")
