@@ -20,6 +20,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from looseleaf.testing import EmbeddingServer
+from looseleaf.tools import SCHEMAS
 
 PROGRAM = [sys.executable, "-c", "from looseleaf.cli import main; main()", "mcp"]
 INITIALIZE = {
@@ -91,10 +92,12 @@ def test_the_tools_and_what_they_answer(served: Any, write: Callable[[str, str],
         async with served() as session:
             tools = {tool.name: tool for tool in (await session.list_tools()).tools}
             assert set(tools) == {"memory_search", "memory_get"}
-            for tool in tools.values():
+            for name, tool in tools.items():
+                wanted = SCHEMAS[name]["parameters"]
+                given = schema(tool, "inputSchema")
+                assert (set(given["properties"]), given["required"]) == (set(wanted["properties"]), wanted["required"])
                 assert schema(tool, "annotations")["readOnlyHint"]
                 assert schema(tool, "outputSchema")["properties"]
-            assert set(schema(tools["memory_get"], "inputSchema")["properties"]) == {"path", "from", "lines"}
             found = answer(await session.call_tool("memory_search", {"query": "gateway", "maxResults": 3}))
             assert [hit["path"] for hit in found["results"]] == ["MEMORY.md"]
             page = answer(await session.call_tool("memory_get", {"path": "MEMORY.md", "from": 3, "lines": 1}))
@@ -126,21 +129,25 @@ def test_writing_is_opt_in_and_is_found_at_once(served: Any, workspace: Path) ->
 
 
 def test_memory_files_are_resources(served: Any, write: Callable[[str, str], Path]) -> None:
-    """Those of the moment, and nothing else; in a group without curated memory."""
+    """Those of the moment, the newest first, and nothing else; in a group without curated memory."""
     write("MEMORY.md", "lasting\n")
+    for number in range(600):
+        os.utime(write(f"memory/{number}.md", "old\n"), (1_000_000 + number, 1_000_000 + number))
     write("memory/网络 a.md", "alpha\n")
 
     async def main() -> None:
         async with served() as session:
             listed = {resource.name: str(resource.uri) for resource in (await session.list_resources()).resources}
-            assert set(listed) == {"MEMORY.md", "memory/网络 a.md"}
+            assert list(listed)[:3] == ["MEMORY.md", "memory/网络 a.md", "memory/599.md"]
+            assert len(listed) == 500
+            assert (await session.read_resource("memory://notes/memory/0.md")).contents[0].text == "old"  # type: ignore[arg-type]
             read = await session.read_resource(listed["memory/网络 a.md"])  # type: ignore[arg-type]  # 1.x wants another type
             assert read.contents[0].text == "alpha"
             for path in ("secret.md", "../secret.md", "memory/none.md"):
                 with pytest.raises(Exception, match="cannot be read"):
                     await session.read_resource(f"memory://notes/{path}")  # type: ignore[arg-type]
         async with served("--session", "agent:main:telegram:group:5") as session:
-            assert [resource.name for resource in (await session.list_resources()).resources] == ["memory/网络 a.md"]
+            assert "MEMORY.md" not in [resource.name for resource in (await session.list_resources()).resources]
             assert answer(await session.call_tool("memory_search", {"query": "lasting"}))["results"] == []
             assert "error" in answer(await session.call_tool("memory_get", {"path": "MEMORY.md"}))
 

@@ -16,7 +16,7 @@ from .workspace import CURATED, Layout
 Kind: TypeAlias = Literal["day", "lasting"]
 MOST_CHARS = 16_000
 _LOCK_S = 10.0
-_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 class Appended(NamedTuple):

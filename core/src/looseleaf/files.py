@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+
 
 def make_folder(path: Path, *, private: bool = True) -> None:
     """Make a folder, and those above it that are missing, for their owner alone if they are `private`; one that is there keeps its rights.
@@ -35,7 +37,7 @@ def write_whole(path: Path, data: bytes, *, private: bool = True, durable: bool 
     make_folder(target.parent, private=private)
     beside = target.with_name(f".{target.name}.{os.getpid()}-{os.urandom(4).hex()}")
     try:
-        with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666), "wb") as file:
+        with open(os.open(beside, _NEW, 0o600 if private else 0o666), "wb") as file:
             file.write(data)
             file.flush()
             if durable:

@@ -26,7 +26,7 @@ from .notebook import Notebook
 from .reports import Progress, ProgressCallback
 from .tool_answers import GetAnswer, SearchAnswer
 from .tools import SCHEMAS, memory_append, memory_get, memory_search
-from .workspace import Found, Layout
+from .workspace import CURATED, Found, Layout
 
 try:
     from mcp.server.mcpserver import Context
@@ -43,6 +43,7 @@ _INSTRUCTIONS = (
 )
 _SCHEME = "memory://notes/"
 _FIRST_S = 2.0
+_MOST_RESOURCES = 500  # a host lists them all to its user
 _KEPT: list[TextIOWrapper] = []  # what is no longer sys.stdout must not be closed
 _PARENT_S = 1.0
 
@@ -122,17 +123,24 @@ class _Server(Server[None]):
     serving: Serving
 
     async def list_resources(self) -> list[Resource]:
-        """Return every memory file that this session may read."""
+        """Return the memory files that this session may read: curated memory, then the newest ones.
+
+        Each other one can be read by its path, too.
+        """
         from .session import access
 
         allowed = access(_opened(self.serving).settings, self.serving.session_key)
         if allowed.refusal:
             return []
-        found = await anyio.to_thread.run_sync(lambda: [item for item in self.layout.walk() if isinstance(item, Found)])
+
+        def listed() -> list[Found]:
+            files = [item for item in self.layout.walk() if isinstance(item, Found) and item.path.endswith(".md")]
+            shown = files if allowed.private else [item for item in files if not self.layout.is_curated(item.path)]
+            return sorted(shown, key=lambda item: (item.path not in CURATED, -item.mtime_ns))[:_MOST_RESOURCES]
+
         return [
             Resource.model_validate({"uri": f"{_SCHEME}{quote(item.path)}", "name": item.path, "mimeType": "text/markdown"})
-            for item in found
-            if allowed.private or not self.layout.is_curated(item.path)
+            for item in await anyio.to_thread.run_sync(listed)
         ]
 
     async def read_resource(self, uri: Any, context: Any = None) -> list[ReadResourceContents]:

@@ -24,8 +24,7 @@ def _never_two() -> Iterator[None]:
     try:
         yield
     except click.UsageError as error:
-        error.exit_code = 1
-        raise
+        raise click.ClickException(error.format_message()) from None
     except ConfigError as error:
         raise LooseleafError(str(error)) from None
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from ..errors import LooseleafError
@@ -43,6 +45,10 @@ def command(
     serving = Serving(lambda: open_notebook(settings), session, write)
     made = server(serving, Layout.of(settings))
     if not http:
+        if sys.stdin.isatty():
+            click.echo(
+                "looseleaf: this speaks MCP with a host, on stdin and stdout: see `looseleaf connect`. Ctrl-D ends it", err=True
+            )
         serve_stdio(made, serving)
         return 0
     from ..mcp_http import kept_token, serve_http
