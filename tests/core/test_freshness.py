@@ -71,6 +71,7 @@ def test_a_look_that_takes_long_is_made_rarely(clock: Clock) -> None:
     """A twentieth of the time, also where it fails; not while files are watched, and at once where something was written."""
     freshness = Freshness()
     assert freshness.is_due()
+    assert not freshness.is_due(is_busy=True)
     with suppress(OSError), freshness.looking():
         clock.now += 0.5
         raise OSError
@@ -80,6 +81,12 @@ def test_a_look_that_takes_long_is_made_rarely(clock: Clock) -> None:
     clock.now += 0.2
     assert freshness.is_due()
     with freshness.watched():
+        assert not freshness.is_due()
+        freshness.expire()
+        assert freshness.is_due(is_busy=True)
+        with freshness.looking():
+            pass
+        clock.now += 100
         assert not freshness.is_due()
     assert freshness.is_due()
     with freshness.looking():

@@ -16,19 +16,21 @@ class Freshness:
     def __init__(self) -> None:
         self._watches = 0
         self._fresh_until = 0.0
+        self._was_written = False
 
-    def is_due(self) -> bool:
-        """Tell whether to look for changes now."""
-        return not self._watches and monotonic() >= self._fresh_until
+    def is_due(self, *, is_busy: bool = False) -> bool:
+        """Tell whether to look for changes now; a sync that `is_busy` already has not seen what was just written."""
+        return self._was_written or not (is_busy or self._watches or monotonic() < self._fresh_until)
 
     def expire(self) -> None:
-        """Look before the next search: something was written."""
-        self._fresh_until = 0.0
+        """Look before the next search, also while files are watched: that takes its time to notice what was just written."""
+        self._was_written = True
 
     @contextmanager
     def looking(self) -> Iterator[None]:
         """Measure a look for changes, which is enough for a while, however it ends."""
         begun = monotonic()
+        self._was_written = False
         try:
             yield
         finally:

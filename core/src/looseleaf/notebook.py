@@ -214,7 +214,7 @@ class Notebook:
 
         It takes two seconds at most; what fails is logged, for the search answers from what is there.
         """
-        wanted = self.settings.search.sync.on_search and self._freshness.is_due() and not self._gate.is_busy()
+        wanted = self.settings.search.sync.on_search and self._freshness.is_due(is_busy=self._gate.is_busy())
         if self.slot is None or not wanted:
             return
         with self._freshness.looking():
