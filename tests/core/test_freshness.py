@@ -82,7 +82,7 @@ def test_a_look_that_takes_long_is_made_rarely(clock: Clock) -> None:
     assert freshness.is_due()
     with freshness.watched():
         assert not freshness.is_due()
-        freshness.expire()
+        freshness.mark_stale()
         assert freshness.is_due(is_busy=True)
         with freshness.looking():
             pass
@@ -92,7 +92,7 @@ def test_a_look_that_takes_long_is_made_rarely(clock: Clock) -> None:
     with freshness.looking():
         pass
     assert not freshness.is_due()
-    freshness.expire()
+    freshness.mark_stale()
     assert freshness.is_due()
 
 

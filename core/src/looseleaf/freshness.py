@@ -22,7 +22,7 @@ class Freshness:
         """Tell whether to look for changes now; a sync that `is_busy` already has not seen what was just written."""
         return self._was_written or not (is_busy or self._watches or monotonic() < self._fresh_until)
 
-    def expire(self) -> None:
+    def mark_stale(self) -> None:
         """Look before the next search, also while files are watched: that takes its time to notice what was just written."""
         self._was_written = True
 

@@ -225,9 +225,9 @@ class Notebook:
 
                 logging.getLogger(__name__).warning("the index may be old: %s", error)
 
-    def expire(self) -> None:
+    def mark_stale(self) -> None:
         """Look for changes before a tool's next search: something was written."""
-        self._freshness.expire()
+        self._freshness.mark_stale()
 
     @asynccontextmanager
     async def watching(self, told: Callable[[SyncReport], None] | None = None) -> AsyncIterator[Watch]:

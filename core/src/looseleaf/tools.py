@@ -137,7 +137,7 @@ async def memory_append(notebook: Notebook, text: str, kind: str = "day", *, ses
         done = await in_thread(append, notebook.settings, text, kind, session_key=session_key)
     except LooseleafError as error:
         return {"error": str(error)}
-    notebook.expire()
+    notebook.mark_stale()
     return {"path": done.path, "startLine": done.start, "endLine": done.end}
 
 
