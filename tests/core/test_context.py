@@ -98,6 +98,16 @@ def test_what_is_cut_says_so(agent: Callable, workspace: Path, lines: list[str],
             assert part.start == 1 or part.cut
 
 
+def test_the_budget_is_that_of_config(agent: Callable[..., AgentSettings], write: Callable[[str, str], Path]) -> None:
+    """`bootstrapMaxChars`, as OpenClaw's own files at the start of a session."""
+    write("MEMORY.md", "one line\n" * 100)
+    settings = agent(defaults={"bootstrapMaxChars": 300})
+    (part,) = session_context(settings)
+    assert (len(part.text) <= 300, part.cut) == (True, True)
+    assert "[cut here: read MEMORY.md with memory_get]" in as_text([part])
+    assert not session_context(agent())[0].cut
+
+
 def test_links_and_what_is_no_note_are_left_out(
     at: Callable, write: Callable[[str, str], Path], workspace: Path, tmp_path: Path
 ) -> None:

@@ -13,8 +13,6 @@ from .session import access, is_main
 from .settings import AgentSettings
 from .workspace import Layout
 
-#: Characters a file may take, as OpenClaw's bootstrap files.
-FILE_CHARS = 20_000
 _BYTES_A_CHAR = 4
 _END = re.compile(r"</(?=\s*(?:recalled-)?memory)", re.IGNORECASE)
 
@@ -36,8 +34,10 @@ class ContextPart:
     cut: bool = False
 
 
-def session_context(settings: AgentSettings, session_key: str | None = None, *, chars: int = FILE_CHARS) -> list[ContextPart]:
-    """Return the files that a session starts with, at most `chars` characters of each; those that are not there are left out.
+def session_context(settings: AgentSettings, session_key: str | None = None, *, chars: int | None = None) -> list[ContextPart]:
+    """Return the files that a session starts with, those that are not there left out.
+
+    Of each at most `chars` characters, `agents.defaults.bootstrapMaxChars` if that is None.
 
     Curated memory (its beginning) is given to the owner's own session only: groups, channels, direct chats of others and keys of
     unknown kind are shared. Of a day's notes it is the end, which is the newest. Days are days of the user's time zone. A chat that
@@ -45,6 +45,7 @@ def session_context(settings: AgentSettings, session_key: str | None = None, *, 
     """
     if access(settings, session_key).refusal:
         return []
+    chars = settings.bootstrap_max_chars if chars is None else chars
     layout = Layout.of(settings)
     today = settings.now().date()
     curated = layout.curated()

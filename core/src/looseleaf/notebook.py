@@ -187,9 +187,9 @@ class Notebook:
 
     def session_context(self, session_key: str | None = None, *, chars: int | None = None) -> list[ContextPart]:
         """Return the files that a session starts with; see `context.session_context`."""
-        from .context import FILE_CHARS, session_context
+        from .context import session_context
 
-        return [] if self.slot is None else session_context(self.settings, session_key, chars=chars or FILE_CHARS)
+        return [] if self.slot is None else session_context(self.settings, session_key, chars=chars)
 
     async def recall(self, turn: str, *, session_key: str | None = None) -> Recalled:
         """Return what the notes hold on `turn` without being asked, within a hard limit of time; see `recall.recall`."""

@@ -10,11 +10,11 @@ from ._output import print_json, printable
 
 @click.command("context", help=__doc__)
 @click.option("--session", metavar="KEY", help="Session key; the owner's own if left out.")
-@click.option(
-    "--chars", type=click.IntRange(200), default=20_000, show_default=True, metavar="N", help="Most characters of a file."
-)
+@click.option("--chars", type=click.IntRange(200), metavar="N", help="Most characters of a file; `bootstrapMaxChars` if left out.")
 @common_options
-def command(session: str | None, chars: int, agent: str | None, workspace: str | None, config: str | None, as_json: bool) -> int:
+def command(
+    session: str | None, chars: int | None, agent: str | None, workspace: str | None, config: str | None, as_json: bool
+) -> int:
     """Print today's and yesterday's notes, and curated memory in the owner's own session."""
     from ..context import as_text, session_context
 

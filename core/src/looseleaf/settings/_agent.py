@@ -22,6 +22,7 @@ class AgentSettings:
         workspace: Absolute path of its notes.
         state_dir: Absolute path where looseleaf keeps what can be rebuilt.
         database: Absolute path of the index.
+        bootstrap_max_chars: Characters that one file takes at a session's start.
         timezone: The user's time zone; None is the machine's own.
     """
 
@@ -35,6 +36,7 @@ class AgentSettings:
     models: Models = field(default_factory=Models)
     compaction: Compaction = field(default_factory=Compaction)
     context_limits: ContextLimits = field(default_factory=ContextLimits)
+    bootstrap_max_chars: int = 20_000
     timezone: tzinfo | None = None
 
     @property

@@ -78,6 +78,7 @@ class Settings:
             models=self.models,
             compaction=self._merged(Compaction, "compaction", name),
             context_limits=self.agents.defaults.context_limits,
+            bootstrap_max_chars=self.agents.defaults.bootstrap_max_chars,
             timezone=_timezone(self.agents.defaults.user_timezone),
         )
 

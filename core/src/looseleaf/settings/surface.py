@@ -293,6 +293,7 @@ class ContextLimits(_Open):
 class AgentDefaults(_Open):
     workspace: str | None = None
     user_timezone: str | None = None
+    bootstrap_max_chars: Positive = 20_000
     memory_search: MemorySearch = field(default_factory=MemorySearch)
     compaction: Compaction = field(default_factory=Compaction)
     context_limits: ContextLimits = field(default_factory=ContextLimits)
