@@ -32,6 +32,7 @@ def test_a_search_gives_path_lines_and_source(opened: Callable, notes: None) -> 
     row = answer["results"][0]
     assert (row["path"], row["startLine"], row["endLine"]) == ("memory/a.md", 1, 3)
     assert row["snippet"].endswith("\n\nSource: memory/a.md#L1-L3")
+    assert set(row) == {"path", "startLine", "endLine", "score", "snippet", "source", "trust", "heading", "citation"}
     assert answer["mode"] == "keyword"
 
 

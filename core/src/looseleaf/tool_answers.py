@@ -19,7 +19,6 @@ class Row(TypedDict, total=False):
     trust: str
     heading: str
     citation: str
-    signals: dict[str, float]
 
 
 class SearchAnswer(TypedDict, total=False):

@@ -98,6 +98,7 @@ async def memory_search(
     shown = within_budget(bodies, notebook.settings.memory.qmd.limits.max_injected_chars)
     for row, text in zip(answer["results"], shown, strict=False):
         row["snippet"] = text
+        del row["signals"]  # numbers for people who tune, not for a model's context
         if not cited:
             del row["citation"]
     answer["results"] = answer["results"][: len(shown)]
