@@ -149,3 +149,12 @@ def test_two_hosts_mark_at_once(tmp_path: Path) -> None:
     running = [subprocess.Popen([sys.executable, "-c", code, str(table), name]) for name in "ab"]
     assert [process.wait(60) for process in running] == [0, 0]
     assert len(json.loads(table.read_text())) == 50
+
+
+def test_half_a_pair_stays_as_it_is(tmp_path: Path) -> None:
+    """JavaScript writes lone surrogates into its JSON: they are neither lost nor an error."""
+    table = tmp_path / "sessions.json"
+    table.write_text('{"other": {"title": "half \\ud83d of \\u9ea6", "n": 1}}', "utf-8")
+    update_entry(table, "agent:main:main", {"compactionCount": 2})
+    after = json.loads(table.read_text("utf-8"))
+    assert after == {"other": {"title": "half \ud83d of 麦", "n": 1}, "agent:main:main": {"compactionCount": 2}}

@@ -58,7 +58,8 @@ def test_flush_check(looseleaf: Looseleaf, tmp_path: Path) -> None:
 def test_the_hooks_of_the_docs(looseleaf: Looseleaf, workspace: Path) -> None:
     """Each command of Claude Code's hooks in docs/hosts.md says what it should to the event that it is for."""
     text = (Path(__file__).parents[3] / "docs" / "hosts.md").read_text("utf-8")
-    (hooks,) = [json.loads(block)["hooks"] for block in re.findall(r"^```json\n(.*?)^```", text, re.MULTILINE | re.DOTALL)]
+    blocks = re.findall(r"^```json\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    hooks = {event: entries for block in blocks for event, entries in json.loads(block)["hooks"].items()}
 
     def said(event: str, matcher: str | None, **given: str) -> str:
         (entry,) = [entry for entry in hooks[event] if entry.get("matcher") == matcher]
@@ -69,6 +70,11 @@ def test_the_hooks_of_the_docs(looseleaf: Looseleaf, workspace: Path) -> None:
         return done.stdout
 
     (workspace / "MEMORY.md").write_text("the gateway\n")
+    looseleaf("index")
+    recalled = said("UserPromptSubmit", None, prompt="gateway")
+    assert recalled.startswith("<recalled-memory")
+    assert "the gateway" in recalled
+    assert said("UserPromptSubmit", None, prompt="something else") == ""
     assert "the gateway" in said("SessionStart", None, source="startup")
     assert 'a section "To remember"' in said("PreCompact", None, trigger="auto")
     after = said("SessionStart", "compact", source="compact")
@@ -90,8 +96,9 @@ def test_a_hook_is_silent_where_there_is_nothing_to_do(looseleaf: Looseleaf) -> 
         (event, ("--confg", "x"), "No such option"),
         (event, ("--workspace", "nowhere"), "does not exist"),
     ):
-        broken = looseleaf("flush", "hook", *words, stdin=stdin, at=None)
-        assert (broken.returncode, why in broken.stderr) == (1, True), broken.stderr
+        for command in (("flush", "hook"), ("recall",)):
+            broken = looseleaf(*command, *words, stdin=stdin, at=None)
+            assert (broken.returncode, why in broken.stderr) == (1, True), broken.stderr
 
 
 def test_import(looseleaf: Looseleaf, workspace: Path, tmp_path: Path) -> None:

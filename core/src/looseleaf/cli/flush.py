@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import click
 
-from ..errors import ConfigError, LooseleafError
 from ._common import common_options, load
+from ._hook import HookCommand, read_event
 from ._output import print_json, printable
 
 
@@ -19,45 +16,16 @@ def command() -> None:
     """Hold the subcommands."""
 
 
-@contextmanager
-def _never_two() -> Iterator[None]:
-    try:
-        yield
-    except click.UsageError as error:
-        raise click.ClickException(error.format_message()) from None
-    except ConfigError as error:
-        raise LooseleafError(str(error)) from None
-
-
-class _Hook(click.Command):
-    """Never ends with 2, whatever is wrong: in a hook that would block the compaction."""
-
-    def make_context(self, *args: Any, **extra: Any) -> click.Context:
-        with _never_two():
-            return super().make_context(*args, **extra)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        with _never_two():
-            return super().invoke(ctx)
-
-
-@command.command("hook", cls=_Hook)
+@command.command("hook", cls=HookCommand)
 @click.option("--config", metavar="FILE", help="Read this config file.")
 @click.option("-w", "--workspace", metavar="DIR", help="Folder that holds MEMORY.md and memory/.")
 @click.option("-a", "--agent", metavar="ID", help="Agent whose settings and notes are meant.")
 def hook(config: str | None, workspace: str | None, agent: str | None) -> int:
     """Print what a host's hook should say before and after a compaction; the event is read from stdin, as Claude Code gives it."""
-    import json
-    import sys
-
     from ..compaction_hook import hook_text
 
     _, settings = load(config, agent, workspace)
-    try:
-        event = json.loads(sys.stdin.buffer.read() or b"{}")
-    except ValueError as error:
-        raise LooseleafError(f"the event on stdin is no JSON: {error}") from None
-    if text := hook_text(settings, event if isinstance(event, dict) else {}):
+    if text := hook_text(settings, read_event()):
         click.echo(printable(text))
     return 0
 

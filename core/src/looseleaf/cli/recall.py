@@ -7,11 +7,12 @@ from dataclasses import replace
 import click
 
 from ._common import common_options, load
+from ._hook import HookCommand, read_event
 from ._output import print_json, print_notes, printable
 
 
-@click.command("recall", help=__doc__)
-@click.argument("turn", nargs=-1, required=True)
+@click.command("recall", cls=HookCommand, help=__doc__)
+@click.argument("turn", nargs=-1)
 @click.option("--session", metavar="KEY", help="Session key; the owner's own if left out.")
 @common_options
 def command(
@@ -19,7 +20,7 @@ def command(
 ) -> int:
     """Print what a prompt may be given before TURN is answered: by words alone, for a model takes longer to load than there is time.
 
-    The index is taken as it is.
+    Without TURN it is the `prompt` of the event on stdin, as Claude Code gives it to a hook. The index is taken as it is.
     """
     from .._run import run
     from ..opening import open_notebook
@@ -31,7 +32,7 @@ def command(
     search = replace(settings.search, provider="none", recall=replace(settings.search.recall, enabled=True))
     notebook = open_notebook(replace(settings, search=search))
     try:
-        recalled = recall(notebook, " ".join(turn), session_key=session)
+        recalled = recall(notebook, " ".join(turn) or str(read_event().get("prompt") or ""), session_key=session)
     finally:
         run(notebook.aclose(), inline=True)
     if as_json:
