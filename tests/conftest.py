@@ -21,6 +21,8 @@ settings.register_profile(
 settings.register_profile("brief", settings.get_profile("default"), max_examples=20)  # where the same was tried in full before
 settings.load_profile(os.environ.get("TEST_EXAMPLES", "default"))
 
+#: The command line, as a process of its own.
+PROGRAM = [sys.executable, "-c", "from looseleaf.cli import main; main()"]
 SITE = Path(__file__).parent / "fixtures" / "site"
 SHARED = Path(__file__).parents[2] / "shared"
 

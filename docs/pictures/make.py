@@ -3,7 +3,7 @@
 usage: python docs/pictures/make.py [HOST...]
 
 Whatever of claude, codex, gemini, opencode and openclaw a picture needs must be on the PATH (npm has them), and looseleaf with its MCP
-server installed. Each host gets an empty home and the notes of examples/.
+server installed. Each host gets an empty home, which is shown as `~`, and the notes of examples/.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def draw(host: str) -> None:
                 check=False,
             )
             console.print(Text.assemble(("$ ", "bold green"), (line, "bold")))
-            said = _NOISE.sub("", done.stdout.replace(str(home), "/home/you")).strip("\n")
+            said = _NOISE.sub("", done.stdout.replace(str(home), "~")).strip("\n")
             for text in said.splitlines():
                 console.print(_coloured(text), soft_wrap=False)
             if done.returncode:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from looseleaf.files import make_folder, write_whole
+from looseleaf import LooseleafError
+from looseleaf.files import in_turns, make_folder, write_whole
 
 
 def test_a_file_is_the_old_one_or_the_new_one(tmp_path: Path) -> None:
@@ -47,3 +48,15 @@ def test_rights_and_links_stay(tmp_path: Path) -> None:
     assert rights == {"own": "0o700", "own/file": "0o640", "shared": "0o755", "shared/file": "0o644"}
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "shared" / "file").read_bytes() == b"y"
+
+
+def test_one_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever waits too long is told for what; the turn ends with the block, also where that fails."""
+    monkeypatch.setattr("looseleaf.files._LOCK_S", 0.05)
+    lock = tmp_path / "new" / "lock"
+    with in_turns(lock, "the table"), pytest.raises(LooseleafError, match="the table is being written by another process"):
+        in_turns(lock, "the table").__enter__()
+    with pytest.raises(KeyError), in_turns(lock, "the table"):
+        raise KeyError
+    with in_turns(lock, "the table"):
+        pass

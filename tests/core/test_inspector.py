@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from conftest import PROGRAM
 
 INSPECTOR = os.environ.get("TEST_INSPECTOR", "")
 WHY = "the MCP Inspector is not here: TEST_INSPECTOR=$(.ci/inspector) installs it and runs these, too"
@@ -23,7 +24,7 @@ def inspected(workspace: Path, tmp_path: Path, write: Callable[[str, str], Path]
     write("MEMORY.md", "# Machines\n\nThe gateway runs here.\n网关在书房。\n")
 
     def call(method: str, *words: str) -> tuple[int, dict[str, Any], str]:
-        server = [sys.executable, "-c", "from looseleaf.cli import main; main()", "mcp", "--workspace", str(workspace), "--write"]
+        server = [*PROGRAM, "mcp", "--workspace", str(workspace), "--write"]
         entry = {"command": server[0], "args": server[1:], "env": {"LOOSELEAF_AGENTS__DEFAULTS__MEMORYSEARCH__PROVIDER": "none"}}
         config = tmp_path / "mcp.json"
         config.write_text(json.dumps({"mcpServers": {"looseleaf": entry}}))

@@ -19,10 +19,11 @@ from mcp import ClientSession
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
+from conftest import PROGRAM
 from looseleaf.testing import EmbeddingServer
 from looseleaf.tools import SCHEMAS
 
-PROGRAM = [sys.executable, "-c", "from looseleaf.cli import main; main()", "mcp"]
+SERVER = [*PROGRAM, "mcp"]
 INITIALIZE = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -47,7 +48,7 @@ def served(workspace: Path, environ: dict[str, str]) -> Callable[..., Any]:
 
     @asynccontextmanager
     async def connect(*options: str, **more: str) -> AsyncIterator[ClientSession]:
-        command, *args = PROGRAM
+        command, *args = SERVER
         words = [*args, "--workspace", str(workspace), *options]
         parameters = StdioServerParameters(command=command, args=words, env={**environ, **more})
         async with stdio_client(parameters) as (read, write), ClientSession(read, write) as session:
@@ -296,7 +297,7 @@ def test_it_ends_with_its_input(workspace: Path, environ: dict[str, str]) -> Non
     """MC-02: no input, a client that goes away in the middle, a line that is no message."""
     for given in ("", "no json\n" + json.dumps(INITIALIZE) + "\n", "{}\n"):
         done = subprocess.run(
-            [*PROGRAM, "-w", str(workspace)],
+            [*SERVER, "-w", str(workspace)],
             input=given,
             capture_output=True,
             check=True,
@@ -320,7 +321,7 @@ child.stdout.readline()
 
 def test_it_ends_with_its_parent(workspace: Path, environ: dict[str, str]) -> None:
     """MC-02: also where somebody else keeps the pipe open."""
-    words = [sys.executable, "-c", _PARENT, *PROGRAM, "-w", str(workspace)]
+    words = [sys.executable, "-c", _PARENT, *SERVER, "-w", str(workspace)]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environ, encoding="utf-8") as parent:
         out, _ = parent.communicate(json.dumps(INITIALIZE) + "\n", timeout=30)
     child = Path(f"/proc/{int(out.split()[0])}/stat")
@@ -338,7 +339,7 @@ def test_over_http_on_this_machine_alone(workspace: Path, environ: dict[str, str
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    words = [*PROGRAM, "--http", "--port", str(port), "-w", str(workspace)]
+    words = [*SERVER, "--http", "--port", str(port), "-w", str(workspace)]
     url = f"http://127.0.0.1:{port}/mcp"
     headers = {"Accept": "application/json, text/event-stream"}
     token = Path(environ["LOOSELEAF_STATE_DIR"]) / "mcp-token"

@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
-import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from conftest import PROGRAM
 from looseleaf import LooseleafError
 from looseleaf.mcp_http import kept_token
-
-PROGRAM = [sys.executable, "-c", "from looseleaf.cli import main; main()", "mcp", "--http"]
 
 
 def test_the_token_is_made_once(tmp_path: Path) -> None:
@@ -24,6 +23,8 @@ def test_the_token_is_made_once(tmp_path: Path) -> None:
     assert file.stat().st_mode & 0o777 == 0o600
     assert kept_token(file) == token
     assert kept_token(tmp_path / "other") != token
+    with ThreadPoolExecutor() as several:  # servers that start at once
+        assert len(set(several.map(kept_token, [tmp_path / "third"] * 8))) == 1
 
 
 def test_a_token_that_cannot_be_used_is_told(tmp_path: Path) -> None:
@@ -44,7 +45,12 @@ def test_a_port_that_is_taken_is_told(workspace: Path, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         done = subprocess.run(
-            [*PROGRAM, "--port", port, "-w", workspace], env=os.environ, capture_output=True, text=True, timeout=60, check=False
+            [*PROGRAM, "mcp", "--http", "--port", port, "-w", workspace],
+            env=os.environ,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
         )
     assert done.returncode == 1
     assert f"127.0.0.1:{port} cannot be listened on: Address already in use. Choose another one with --port" in done.stderr

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 import stat
+from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 from .errors import LooseleafError
-from .files import make_folder
+from .files import in_turns
 from .session import access, is_main
 from .settings import AgentSettings
-from .workspace import CURATED, Layout
+from .workspace import CURATED, Layout, daily_note
 
 #: `day` is today's note in the user's time zone, `lasting` the curated memory.
 Kind: TypeAlias = Literal["day", "lasting"]
 MOST_CHARS = 16_000
-_LOCK_S = 10.0
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -49,10 +49,10 @@ def append(settings: AgentSettings, text: str, kind: Kind | str = "day", *, sess
     layout = Layout.of(settings)
     if kind == "lasting":
         curated = layout.curated()
-        folder, name = settings.workspace, os.path.basename(curated.path) if curated else CURATED[0]
+        path = Path(curated.path) if curated else settings.workspace / CURATED[0]
     else:
-        folder, name = settings.workspace / "memory", f"{settings.now().date():%Y-%m-%d}.md"
-    shown = layout.shown(str(folder / name))
+        path = settings.workspace / daily_note(settings.now())
+    folder, shown = path.parent, layout.shown(str(path))
     if not is_main(session_key) and layout.is_curated(shown):
         raise LooseleafError("curated memory is written in the owner's own session only")
     try:
@@ -60,25 +60,18 @@ def append(settings: AgentSettings, text: str, kind: Kind | str = "day", *, sess
             folder.mkdir(exist_ok=True)
         if folder.is_symlink():
             raise LooseleafError(f"{layout.shown(str(folder))} is a symbolic link: nothing was written")
-        return _append(settings, os.path.join(folder, name), shown, lines)
+        return _append(settings, path, shown, lines)
     except OSError as error:
         raise LooseleafError(f"{shown} cannot be written: {error.strerror}") from None
 
 
-def _append(settings: AgentSettings, path: str, shown: str, lines: str) -> Appended:
-    from filelock import FileLock, Timeout
-
-    make_folder(settings.state_dir)
-    lock = FileLock(settings.state_dir / f"append-{settings.agent}.lock", timeout=_LOCK_S)
-    try:
-        with lock:
-            handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _NOFOLLOW, 0o600)
-            try:
-                return _written(handle, shown, lines)
-            finally:
-                os.close(handle)
-    except Timeout:
-        raise LooseleafError(f"{shown} is being written by another process for too long: try again") from None
+def _append(settings: AgentSettings, path: Path, shown: str, lines: str) -> Appended:
+    with in_turns(settings.state_dir / f"append-{settings.agent}.lock", shown):
+        handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _NOFOLLOW, 0o600)
+        try:
+            return _written(handle, shown, lines)
+        finally:
+            os.close(handle)
 
 
 def _written(handle: int, shown: str, lines: str) -> Appended:

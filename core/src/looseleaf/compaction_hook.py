@@ -10,6 +10,7 @@ from typing import Any
 
 from .flush import APPEND_ONLY, refusal
 from .settings import AgentSettings
+from .workspace import daily_note
 
 _KEEP = (
     'End the summary with a section "To remember": the decisions and why they were made, facts about people and systems, '
@@ -35,7 +36,7 @@ def hook_text(settings: AgentSettings, event: Mapping[str, Any]) -> str:
         case "PreCompact", _:
             return _KEEP
         case "SessionStart", "compact":
-            path = settings.workspace / "memory" / f"{settings.now():%Y-%m-%d}.md"
+            path = settings.workspace / daily_note(settings.now())
             return _WRITE.format(path=path, rules=APPEND_ONLY.format(path=path))
         case _:
             return ""

@@ -11,7 +11,7 @@ from .errors import ReadRefused
 from .reading import locate, open_below
 from .session import access, is_main
 from .settings import AgentSettings
-from .workspace import Layout
+from .workspace import Layout, daily_note
 
 _BYTES_A_CHAR = 4
 _END = re.compile(r"</(?=\s*(?:recalled-)?memory)", re.IGNORECASE)
@@ -50,7 +50,7 @@ def session_context(settings: AgentSettings, session_key: str | None = None, *, 
     today = settings.now().date()
     curated = layout.curated()
     paths = [layout.shown(curated.path)] if curated and is_main(session_key) else []
-    days = [f"memory/{day:%Y-%m-%d}.md" for day in (today - timedelta(days=1), today)]
+    days = [daily_note(day) for day in (today - timedelta(days=1), today)]
     parts = [_part(layout, path, chars, tail=False) for path in paths]
     parts += [_part(layout, path, chars, tail=True) for path in days if is_main(session_key) or not layout.is_curated(path)]
     return [part for part in parts if part is not None and part.text.strip()]

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from .errors import LooseleafError
+
+_LOCK_S = 10.0
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
@@ -17,6 +22,32 @@ def make_folder(path: Path, *, private: bool = True) -> None:
     for folder in reversed((path, *path.parents)):
         if not folder.is_dir():
             folder.mkdir(0o700 if private else 0o777, exist_ok=True)
+
+
+@contextmanager
+def in_turns(lock: Path, what: str) -> Iterator[None]:
+    """Let one process at a time into the block. The lock is the system's, so it dies with its process.
+
+    Args:
+        lock: The file that stands for it, in a folder that is made if it is missing.
+        what: What is written meanwhile, for the message.
+
+    Raises:
+        LooseleafError: another process is at it for too long.
+        OSError: the lock cannot be made.
+    """
+    from filelock import FileLock, Timeout
+
+    make_folder(lock.parent)
+    held = FileLock(lock, timeout=_LOCK_S)
+    try:
+        held.acquire()
+    except Timeout:
+        raise LooseleafError(f"{what} is being written by another process for too long: try again") from None
+    try:
+        yield
+    finally:
+        held.release()
 
 
 def write_whole(path: Path, data: bytes, *, private: bool = True, durable: bool = False) -> None:

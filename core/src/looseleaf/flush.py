@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from .settings import AgentSettings
 from .settings.surface import MemoryFlush
+from .workspace import daily_note
 
 #: What an agent answers that has nothing to say to the user.
 SILENT = "NO_REPLY"
@@ -78,11 +79,12 @@ def flush_plan(
         heartbeat: Whether the turn is one that nobody asked for.
     """
     options = settings.compaction.memory_flush
-    cycle = _count((entry or {}).get("compactionCount"))
+    entry = entry or {}
+    cycle = _count(entry.get("compactionCount"))
     threshold = flush_threshold(settings, context_window)
     if why := refusal(settings, workspace_access, heartbeat=heartbeat):
         return FlushPlan(False, why, threshold, cycle=cycle)
-    if entry is not None and entry.get("memoryFlushCompactionCount") == cycle and "memoryFlushCompactionCount" in entry:
+    if entry.get("memoryFlushCompactionCount") == cycle:
         return FlushPlan(False, f"already asked in compaction cycle {cycle}", threshold, cycle=cycle)
     forced = _bytes(options.force_flush_transcript_bytes)
     large = bool(forced) and transcript_bytes >= forced
@@ -91,7 +93,7 @@ def flush_plan(
     if not large and (tokens or 0) < threshold:
         return FlushPlan(False, f"{tokens:,} of {threshold:,} tokens", threshold, cycle=cycle)
     reason = f"the transcript has {transcript_bytes:,} bytes" if large else f"{tokens:,} tokens, from {threshold:,} on"
-    path = f"memory/{settings.now():%Y-%m-%d}.md"
+    path = daily_note(settings.now())
     prompt, system = _prompts(settings, options, path)
     return FlushPlan(True, reason, threshold, path, prompt, system, options.model, cycle)
 

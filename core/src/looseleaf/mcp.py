@@ -23,7 +23,8 @@ from pydantic import Field
 
 from .errors import LooseleafError
 from .notebook import Notebook
-from .reports import Progress, ProgressCallback
+from .reports import Progress, ProgressCallback, SyncReport
+from .session import access
 from .tool_answers import GetAnswer, SearchAnswer
 from .tools import SCHEMAS, memory_append, memory_get, memory_search
 from .workspace import CURATED, Found, Layout
@@ -68,22 +69,22 @@ class Serving:
     progress: Progress | None = None
 
 
-def server(serving: Serving, layout: Layout) -> Server:
+def server(serving: Serving) -> Server:
     """Return the server of one notebook."""
     made = _Server("looseleaf", instructions=_INSTRUCTIONS, lifespan=_print_to_stderr, log_level="WARNING")
-    made.layout, made.serving = layout, serving
+    made.serving = serving
     reads = _hints(readOnlyHint=True, idempotentHint=True)
 
     @made.tool(name="memory_search", description=SCHEMAS["memory_search"]["description"], annotations=reads)
     async def search(
         ctx: Context,
-        query: Annotated[str, Field(description="Words or a question; quote an exact phrase.")],
-        maxResults: Annotated[int | None, Field(ge=1, le=50)] = None,  # noqa: N803 - as the tool is called
-        minScore: Annotated[float | None, Field(ge=0, le=1)] = None,  # noqa: N803
-        sources: Annotated[list[str] | None, Field(description="`memory` and `sessions`; all if left out.")] = None,
-        after: Annotated[str | None, Field(description="Only notes of this day or later: YYYY-MM-DD.")] = None,
-        before: Annotated[str | None, Field(description="Only notes before this day: YYYY-MM-DD.")] = None,
-        path: Annotated[str | None, Field(description="Only files of this folder, or that fit this glob.")] = None,
+        query: Annotated[str, _field("memory_search", "query")],
+        maxResults: Annotated[int | None, _field("memory_search", "maxResults")] = None,  # noqa: N803 - as the tool is called
+        minScore: Annotated[float | None, _field("memory_search", "minScore")] = None,  # noqa: N803
+        sources: Annotated[list[str] | None, _field("memory_search", "sources")] = None,
+        after: Annotated[str | None, _field("memory_search", "after")] = None,
+        before: Annotated[str | None, _field("memory_search", "before")] = None,
+        path: Annotated[str | None, _field("memory_search", "path")] = None,
     ) -> SearchAnswer:
         notebook = await _ready(serving, ctx)
         key = serving.session_key
@@ -92,9 +93,9 @@ def server(serving: Serving, layout: Layout) -> Server:
         )
 
     async def typed(
-        path: Annotated[str, Field(description="As memory_search gave it.")],
-        from_: Annotated[int | None, Field(alias="from", ge=1, description="First line, 1 if left out.")] = None,
-        lines: Annotated[int | None, Field(ge=1, description="How many lines, 120 if left out.")] = None,
+        path: Annotated[str, _field("memory_get", "path")],
+        from_: Annotated[int | None, _field("memory_get", "from", alias="from")] = None,
+        lines: Annotated[int | None, _field("memory_get", "lines")] = None,
     ) -> GetAnswer:
         return await memory_get(_opened(serving), path, from_, lines, session_key=serving.session_key)
 
@@ -108,8 +109,8 @@ def server(serving: Serving, layout: Layout) -> Server:
 
         @made.tool(name="memory_append", description=SCHEMAS["memory_append"]["description"], annotations=writes)
         async def append(
-            text: Annotated[str, Field(description="Markdown lines.")],
-            kind: Annotated[str, Field(description="`day` for today's note, `lasting` for MEMORY.md.")] = "day",
+            text: Annotated[str, _field("memory_append", "text")],
+            kind: Annotated[str, _field("memory_append", "kind")] = "day",
         ) -> dict[str, Any]:
             return await memory_append(_opened(serving), text, kind, session_key=serving.session_key)
 
@@ -119,7 +120,6 @@ def server(serving: Serving, layout: Layout) -> Server:
 class _Server(Server[None]):
     """Lists and reads the memory files of the moment as resources."""
 
-    layout: Layout
     serving: Serving
 
     async def list_resources(self) -> list[Resource]:
@@ -127,15 +127,15 @@ class _Server(Server[None]):
 
         Each other one can be read by its path, too.
         """
-        from .session import access
-
-        allowed = access(_opened(self.serving).settings, self.serving.session_key)
+        settings = _opened(self.serving).settings
+        allowed = access(settings, self.serving.session_key)
         if allowed.refusal:
             return []
 
         def listed() -> list[Found]:
-            files = [item for item in self.layout.walk() if isinstance(item, Found) and item.path.endswith(".md")]
-            shown = files if allowed.private else [item for item in files if not self.layout.is_curated(item.path)]
+            layout = Layout.of(settings)
+            files = [item for item in layout.walk() if isinstance(item, Found) and item.path.endswith(".md")]
+            shown = files if allowed.private else [item for item in files if not layout.is_curated(item.path)]
             return sorted(shown, key=lambda item: (item.path not in CURATED, -item.mtime_ns))[:_MOST_RESOURCES]
 
         return [
@@ -195,13 +195,21 @@ async def _follow(serving: Serving) -> None:
     def note(progress: Progress) -> None:
         serving.progress = progress
 
+    def told(report: SyncReport) -> None:
+        if not serving.synced.is_set():
+            for failed in (each for each in report.notes if each.code == "sync-failed"):
+                logging.getLogger(__name__).warning("%s", failed.text)
+        serving.synced.set()
+
     options = notebook.settings.search.sync
+    if not options.on_session_start:
+        serving.synced.set()
+    if options.watch:  # which begins with a sync
+        async with notebook.watching(told, progress=note):
+            await anyio.sleep_forever()
     if options.on_session_start:
         await _sync(notebook, note)
     serving.synced.set()
-    if options.watch:
-        async with notebook.watching():
-            await anyio.sleep_forever()
     while options.interval_minutes:
         await anyio.sleep(60 * options.interval_minutes)
         await _sync(notebook)
@@ -243,6 +251,12 @@ def _opened(serving: Serving) -> Notebook:
     if serving.notebook is None:
         serving.notebook = serving.open()
     return serving.notebook
+
+
+def _field(tool: str, name: str, **more: Any) -> Any:
+    """Return what `SCHEMAS` say of a parameter, as pydantic takes it."""
+    known = SCHEMAS[tool]["parameters"]["properties"][name]
+    return Field(description=known.get("description"), ge=known.get("minimum"), le=known.get("maximum"), **more)
 
 
 def _hints(**hints: bool) -> ToolAnnotations:

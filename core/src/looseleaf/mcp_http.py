@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import secrets
+import socket
 from collections.abc import Awaitable, Callable, MutableMapping
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
 
 from .errors import LooseleafError
-from .files import make_folder
+from .files import in_turns, write_whole
 
 if TYPE_CHECKING:
     from .mcp import Serving
@@ -29,9 +29,9 @@ def kept_token(file: Path) -> str:
         LooseleafError: it cannot be read or made.
     """
     try:
-        make_folder(file.parent)
-        with suppress(FileExistsError), open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as made:
-            made.write(secrets.token_urlsafe(32))
+        with in_turns(file.with_name(f"{file.name}.lock"), str(file)):
+            if not file.exists():
+                write_whole(file, secrets.token_urlsafe(32).encode())
         token = file.read_text("ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise LooseleafError(f"the token in {file} cannot be read: {error}") from None
@@ -40,24 +40,26 @@ def kept_token(file: Path) -> str:
     return token
 
 
-def serve_http(made: Any, serving: Serving, host: str, port: int, token: str | None) -> None:
-    """Serve until Ctrl-C. The SDK checks Host and Origin, so that no web page reaches it; `token` keeps other users out.
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens.
 
     Raises:
         LooseleafError: the port is taken.
     """
-    import socket
-
-    import uvicorn
-
-    from .mcp import beside
-
     try:
-        listening = socket.create_server((host, port))
+        return socket.create_server((host, port))
     except OSError as error:
         raise LooseleafError(
             f"{host}:{port} cannot be listened on: {os.strerror(error.errno or 0)}. Choose another one with --port"
         ) from None
+
+
+def serve_http(made: Any, serving: Serving, listening: socket.socket, token: str | None) -> None:
+    """Serve until Ctrl-C. The SDK checks Host and Origin, so that no web page reaches it; `token` keeps other users out."""
+    import uvicorn
+
+    from .mcp import beside
+
     app = made.streamable_http_app()
     config = uvicorn.Config(_guarded(app, token) if token else app, log_level="warning")
     with listening:

@@ -21,7 +21,8 @@ from .reports import Forgotten, Probe, ProgressCallback, Status, SyncReport
 from .results import SearchResult, Step, Trace
 from .session import access
 from .settings import QMD, AgentSettings
-from .types import Fallback, Hit, Note, Page, Query, Retrieval
+from .sharing import NOT_SHARED, refuse_page, refuse_path, shared_part
+from .types import Fallback, Hit, Note, Page, Query
 from .workspace import Layout
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ T = TypeVar("T")
 
 _MOST_CANDIDATES = 200
 _FRESHEN_S = 2.0
-_TRANSCRIPTS = ("sessions/", "qmd/sessions-")
-_NOT_SHARED = "curated memory and transcripts are not shown in groups, channels and chats of unknown kind"
 OFF = Note("memory-off", 'memory is off: plugins.slots.memory is "none". Set it to "memory-core" to turn it on.')
 
 
@@ -114,7 +113,7 @@ class Notebook:
         )
         found = await self.slot.retrieve(query)
         if not allowed.private:
-            found = self._shared(found)
+            found = shared_part(found, Layout.of(self.settings))
         if only:
             found = replace(found, lists={name: [hit for hit in hits if only.takes(hit)] for name, hits in found.lists.items()})
         pipeline = self.pipeline
@@ -134,18 +133,6 @@ class Notebook:
         return SearchResult(
             shown, tuple(notes), found.backend or backend, found.mode, found.provider, found.model, traces, fallback
         )
-
-    def _shared(self, found: Retrieval) -> Retrieval:
-        """Take out what only private sessions see, whatever the slot gave."""
-        layout = Layout.of(self.settings)
-        secret = {
-            hit.id: hit._replace(text="")
-            for hits in found.lists.values()
-            for hit in hits
-            if hit.source == "sessions" or layout.is_curated(hit.path)
-        }
-        lists = {name: [hit for hit in hits if hit.id not in secret] for name, hits in found.lists.items()}
-        return replace(found, lists=lists, withheld=(*found.withheld, *secret.values()))
 
     async def _load(self, slot: Loading, ranked: Ranking, limit: int) -> None:
         """Read the text of the hits that need it: all for post-processors, else as many as are shown."""
@@ -178,11 +165,9 @@ class Notebook:
         if allowed.private:
             return await self.slot.read(path, start, lines)
         layout = Layout.of(self.settings)
-        if path.strip().startswith(_TRANSCRIPTS) or layout.is_curated(path.strip()):
-            raise ReadRefused(path, _NOT_SHARED)
+        refuse_path(path, layout)
         page = await self.slot.read(path, start, lines)
-        if page.identity in layout.curated_identities() or layout.is_curated(page.path):
-            raise ReadRefused(path, _NOT_SHARED)  # by another name
+        refuse_page(path, page, layout)
         return page
 
     def session_context(self, session_key: str | None = None, *, chars: int | None = None) -> list[ContextPart]:
@@ -230,15 +215,25 @@ class Notebook:
         self._freshness.mark_stale()
 
     @asynccontextmanager
-    async def watching(self, told: Callable[[SyncReport], None] | None = None) -> AsyncIterator[Watch]:
-        """Keep the index up with the files for as long as the block lasts; `told` gets what each sync did."""
+    async def watching(
+        self, told: Callable[[SyncReport], None] | None = None, *, progress: ProgressCallback | None = None
+    ) -> AsyncIterator[Watch]:
+        """Keep the index up with the files for as long as the block lasts; `told` gets what each sync did, `progress` how far it is."""
+        from functools import partial
+
         from anyio import create_task_group
 
         from .watching import Watch
 
         follows = getattr(self.slot, "follows", None)
         also = follows() if follows else ()
-        watch = Watch(Layout.of(self.settings), self.settings.search.sync, self.sync, told or (lambda report: None), also)
+        watch = Watch(
+            Layout.of(self.settings),
+            self.settings.search.sync,
+            partial(self.sync, progress=progress),
+            told or (lambda report: None),
+            also,
+        )
         async with create_task_group() as group:
             if self.slot is not None:
                 group.start_soon(watch.run)
@@ -290,4 +285,4 @@ async def _beside(prompt: bool, function: Callable[P, T], *args: P.args, **kwarg
 
 
 def _withheld(hit: Hit) -> Trace:
-    return Trace(hit, (Step("scope", None, _NOT_SHARED),))
+    return Trace(hit, (Step("scope", None, NOT_SHARED),))

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from .errors import LooseleafError
-from .files import make_folder, write_whole
+from .files import in_turns, write_whole
 from .settings import AgentSettings
-
-_LOCK_S = 10.0
 
 
 def store_path(settings: AgentSettings) -> Path:
     """Return the table of an agent: looseleaf's own, or OpenClaw's where only that is there."""
-    own = settings.state_dir / "agents" / settings.agent / "sessions" / "sessions.json"
-    theirs = Path(os.environ.get("OPENCLAW_STATE_DIR") or "~/.openclaw").expanduser()
-    other = theirs / "agents" / settings.agent / "sessions" / "sessions.json"
-    return other if other.exists() and not own.exists() else own
+    own, theirs = (folder / "sessions.json" for folder in settings.session_folders())
+    return theirs if theirs.exists() and not own.exists() else own
 
 
 def read_entry(path: Path, session_key: str) -> dict[str, Any]:
@@ -39,19 +34,14 @@ def update_entry(path: Path, session_key: str, changes: Mapping[str, Any]) -> di
     Raises:
         LooseleafError: the table cannot be read or written; then it is as it was.
     """
-    from filelock import FileLock, Timeout
-
     try:
-        make_folder(path.parent)
-        with FileLock(f"{path}.lock", timeout=_LOCK_S):
+        with in_turns(path.with_name(f"{path.name}.lock"), str(path)):
             table = _read(path)
             row = table.get(session_key)
             row = {**(row if isinstance(row, dict) else {}), **changes}
             text = json.dumps({**table, session_key: row}, indent=2, ensure_ascii=False)
             write_whole(path, text.encode("utf-8", "backslashreplace"), durable=True)  # half a pair is written as JSON writes it
             return row
-    except Timeout:
-        raise LooseleafError(f"{path} is being written by another process for too long: try again") from None
     except OSError as error:
         raise LooseleafError(f"{path} cannot be written: {error.strerror}") from None
 

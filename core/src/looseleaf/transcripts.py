@@ -43,9 +43,7 @@ class Transcripts:
 
     def __init__(self, settings: AgentSettings, *, archives: bool = False) -> None:
         self._archives = archives
-        theirs = os.environ.get("OPENCLAW_STATE_DIR") or os.path.expanduser("~/.openclaw")
-        states = dict.fromkeys(os.path.realpath(state) for state in (settings.state_dir, theirs))
-        self.folders = [os.path.join(state, "agents", settings.agent, "sessions") for state in states]
+        self.folders = list(dict.fromkeys(map(os.path.realpath, settings.session_folders())))
 
     def walk(self) -> Iterator[Found | Skipped]:
         """Yield every transcript once, by name."""

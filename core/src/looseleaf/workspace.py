@@ -75,6 +75,11 @@ class Skipped(NamedTuple):
     reason: str
 
 
+def daily_note(day: date) -> str:
+    """Return the path of the note of a day."""
+    return f"memory/{day:%Y-%m-%d}.md"
+
+
 def matches(path: str, pattern: str) -> bool:
     """Tell whether `path` fits the glob `pattern`, where `**/` stands for any folders, also none."""
     if pattern in ("**/*.md", "*.md") and (pattern[0:2] == "**" or "/" not in path):

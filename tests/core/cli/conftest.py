@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from conftest import PROGRAM
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def looseleaf(workspace: Path, tmp_path: Path) -> Callable[..., subprocess.Compl
     ) -> subprocess.CompletedProcess[str]:
         place = ["--workspace", str(at)] if at else []
         return subprocess.run(
-            [sys.executable, "-c", "from looseleaf.cli import main; main()", *arguments, *place],
+            [*PROGRAM, *arguments, *place],
             capture_output=True,
             input=stdin,
             check=False,

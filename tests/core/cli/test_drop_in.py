@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 from mcp import ClientSession
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from conftest import PROGRAM
 from openclaw import openclaw_home
 
 Looseleaf = Callable[..., subprocess.CompletedProcess[str]]
@@ -60,8 +60,8 @@ def test_the_server_serves_it(config: Path, tmp_path: Path) -> None:
     """`looseleaf --config … mcp`: found, read, and the limits of that config hold."""
 
     async def main() -> None:
-        words = ["-c", "from looseleaf.cli import main; main()", "--config", str(config), "mcp"]
-        parameters = StdioServerParameters(command=sys.executable, args=words, env=dict(os.environ), cwd=str(tmp_path))
+        program, *words = [*PROGRAM, "--config", str(config), "mcp"]
+        parameters = StdioServerParameters(command=program, args=words, env=dict(os.environ), cwd=str(tmp_path))
         async with stdio_client(parameters) as (read, write), ClientSession(read, write) as session:
             await session.initialize()
             found = json.loads((await session.call_tool("memory_search", {"query": "walnut"})).content[0].text)

@@ -18,8 +18,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def common_options(function: F) -> F:
     """Add `--agent`, `--workspace`, `--config` and `--json`."""
+    return place_options(click.option("--json", "as_json", is_flag=True, help="Print one JSON value.")(function))
+
+
+def place_options(function: F) -> F:
+    """Add `--agent`, `--workspace` and `--config`."""
     for option in (
-        click.option("--json", "as_json", is_flag=True, help="Print one JSON value."),
         click.option("--config", metavar="FILE", help="Read this config file."),
         click.option("-w", "--workspace", metavar="DIR", help="Folder that holds MEMORY.md and memory/."),
         click.option("-a", "--agent", metavar="ID", help="Agent whose settings and notes are meant."),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ._common import common_options, load
+from ._common import common_options, load, place_options
 from ._hook import HookCommand, read_event
 from ._output import print_json, printable
 
@@ -17,9 +17,7 @@ def command() -> None:
 
 
 @command.command("hook", cls=HookCommand)
-@click.option("--config", metavar="FILE", help="Read this config file.")
-@click.option("-w", "--workspace", metavar="DIR", help="Folder that holds MEMORY.md and memory/.")
-@click.option("-a", "--agent", metavar="ID", help="Agent whose settings and notes are meant.")
+@place_options
 def hook(config: str | None, workspace: str | None, agent: str | None) -> int:
     """Print what a host's hook should say before and after a compaction; the event is read from stdin, as Claude Code gives it."""
     from ..compaction_hook import hook_text

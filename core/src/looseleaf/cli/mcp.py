@@ -7,7 +7,7 @@ import sys
 import click
 
 from ..errors import LooseleafError
-from ._common import load
+from ._common import load, place_options
 
 _HOST = "127.0.0.1"
 
@@ -18,9 +18,7 @@ _HOST = "127.0.0.1"
 @click.option("--no-token", is_flag=True, help="Let every user of this machine ask over HTTP.")
 @click.option("--session", metavar="KEY", help="Session key of the client; the owner's own if left out.")
 @click.option("--write", is_flag=True, help="Offer memory_append, too.")
-@click.option("--config", metavar="FILE", help="Read this config file.")
-@click.option("-w", "--workspace", metavar="DIR", help="Folder that holds MEMORY.md and memory/.")
-@click.option("-a", "--agent", metavar="ID", help="Agent whose settings and notes are meant.")
+@place_options
 def command(
     http: bool,
     port: int,
@@ -40,10 +38,9 @@ def command(
             raise
         raise LooseleafError('the MCP server needs the package mcp: pip install "looseleaf[mcp]"') from None
     from ..opening import open_notebook
-    from ..workspace import Layout
 
     serving = Serving(lambda: open_notebook(settings), session, write)
-    made = server(serving, Layout.of(settings))
+    made = server(serving)
     if not http:
         if sys.stdin.isatty():
             click.echo(
@@ -51,12 +48,13 @@ def command(
             )
         serve_stdio(made, serving)
         return 0
-    from ..mcp_http import kept_token, serve_http
+    from ..mcp_http import kept_token, listen, serve_http
 
     file = settings.state_dir / "mcp-token"
     token = None if no_token else kept_token(file)
+    listening = listen(_HOST, port)
     click.echo(f"looseleaf: serving http://{_HOST}:{port}/mcp", err=True)
     if token:
         click.echo(f'looseleaf: clients send the header "Authorization: Bearer TOKEN"; the token is in {file}', err=True)
-    serve_http(made, serving, _HOST, port, token)
+    serve_http(made, serving, listening, token)
     return 0

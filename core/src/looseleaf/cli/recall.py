@@ -29,10 +29,11 @@ def command(
     from ..tools import notes_json, result_json
 
     _, settings = load(config, agent, workspace)
+    said = " ".join(turn) or str(read_event().get("prompt") or "")
     search = replace(settings.search, provider="none", recall=replace(settings.search.recall, enabled=True))
     notebook = open_notebook(replace(settings, search=search))
     try:
-        recalled = recall(notebook, " ".join(turn) or str(read_event().get("prompt") or ""), session_key=session)
+        recalled = recall(notebook, said, session_key=session)
     finally:
         run(notebook.aclose(), inline=True)
     if as_json:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ._agent import QMD, AgentSettings
 from ._load import Settings, load_settings, parse
+from ._places import openclaw_folder
 from ._secrets import resolve_secret
 from .surface import MemorySearch
 
-__all__ = ["QMD", "AgentSettings", "MemorySearch", "Settings", "load_settings", "parse", "resolve_secret"]
+__all__ = ["QMD", "AgentSettings", "MemorySearch", "Settings", "load_settings", "openclaw_folder", "parse", "resolve_secret"]

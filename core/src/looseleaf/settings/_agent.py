@@ -8,6 +8,7 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
+from ._places import openclaw_folder
 from .surface import Compaction, ContextLimits, Memory, MemorySearch, Models, Plugins
 
 QMD = "memory-qmd"
@@ -46,6 +47,11 @@ class AgentSettings:
         if name.lower() == "none":
             return None
         return QMD if name == "memory-core" and self.memory.backend == "qmd" else name
+
+    def session_folders(self) -> tuple[Path, Path]:
+        """Return where the agent's transcripts are: looseleaf's own, and OpenClaw's."""
+        inside = Path("agents", self.agent, "sessions")
+        return self.state_dir / inside, openclaw_folder() / inside
 
     def plugin(self, name: str) -> Mapping[str, Any]:
         """Return `plugins.entries.<name>.config`, which `parse` checks against a class of the plugin's own."""

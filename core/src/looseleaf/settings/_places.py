@@ -26,6 +26,12 @@ def state_folder(environ: Mapping[str, str], home: Path | None = None) -> Path:
     return expanded(named) if named else (home or Path.home()) / ".looseleaf"
 
 
+def openclaw_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Return where OpenClaw keeps its state."""
+    named = environ.get("OPENCLAW_STATE_DIR")
+    return Path(named or f"{environ.get('HOME') or '~'}/.openclaw").expanduser()
+
+
 def usual_workspace() -> Path:
     """Return this folder, or OpenClaw's workspace where this one holds no memory and that is there."""
     here = Path.cwd()

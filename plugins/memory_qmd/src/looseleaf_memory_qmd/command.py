@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from looseleaf import NotConfigured, StoreError
-from looseleaf.files import make_folder
+from looseleaf.files import make_folder, write_whole
 
 from .process import Done, Processes
 
@@ -143,7 +143,7 @@ class Command:
         said = known.get(identity) if isinstance(known, dict) else None
         if not isinstance(said, str) or not _VERSION.search(said):
             said = self.ask_version()
-            kept.write_text(json.dumps({identity: said}), "utf-8")
+            write_whole(kept, json.dumps({identity: said}).encode())
         major, minor, patch = _VERSION.search(said).groups()  # type: ignore[union-attr]  # looked for above
         self._version = identity, (int(major), int(minor), int(patch))
         return self._version[1]

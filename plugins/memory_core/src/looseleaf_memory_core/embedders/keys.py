@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from looseleaf import AgentSettings, NotConfigured
-from looseleaf.settings import resolve_secret
+from looseleaf.settings import openclaw_folder, resolve_secret
 from looseleaf.settings.surface import ModelProvider
 
 #: By provider, in order of preference.
@@ -75,9 +74,7 @@ def require_keys(provider: str, settings: AgentSettings, environ: Mapping[str, s
 
 def _from_profiles(provider: str, settings: AgentSettings, environ: Mapping[str, str]) -> tuple[str, ...]:
     """Return the API keys that OpenClaw keeps for the agent; sign-ins of other kinds are none."""
-    state = environ.get("OPENCLAW_STATE_DIR")
-    home = Path(state) if state else Path(environ.get("HOME") or "~").expanduser() / ".openclaw"
-    file = home / "agents" / settings.agent / "agent" / "auth-profiles.json"
+    file = openclaw_folder(environ) / "agents" / settings.agent / "agent" / "auth-profiles.json"
     try:
         profiles: Any = json.loads(file.read_text("utf-8"))["profiles"]
         found = [

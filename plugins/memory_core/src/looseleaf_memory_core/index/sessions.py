@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from looseleaf import AgentSettings, Page
+from looseleaf.reading import DEFAULT_LINES
 from looseleaf.transcripts import Transcripts, Turn, turn_of, turns
 from looseleaf.workspace import Found, Skipped
 
@@ -21,7 +22,6 @@ from .prepare import Prepared, read_whole
 from .source import digest
 
 _BLOCK = 1 << 16
-_LINES = 120
 
 
 class Sessions(Transcripts):
@@ -123,7 +123,7 @@ def read_turns(settings: AgentSettings, shown: str, start: int, lines: int | Non
     if path is None:
         return Page(shown, status="not_found")
     start = max(1, start)
-    last = start + (_LINES if lines is None else max(1, lines)) - 1
+    last = start + (DEFAULT_LINES if lines is None else max(1, lines)) - 1
     room = settings.context_limits.memory_get_max_chars
     texts: list[str] = []
     number = 0
